@@ -1,0 +1,1 @@
+"""From corpus files to a searchable index: records, chunks, vectors and terms."""

@@ -1,0 +1,1 @@
+"""Kernel source to facts, by parsing and never by running it."""
