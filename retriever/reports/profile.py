@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 
@@ -13,7 +14,7 @@ class Metric:
     unit: str
     """A base unit: `%`, `ns`, `byte`, `byte/s`, `hz`, `cycle`, `inst`, `warp`, `register/thread`, or empty for a ratio."""
     location: str
-    """`line:column` in the report."""
+    """`line:column` in the report, where a CSV's column is its field number from 1; `derived` when it was computed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,9 @@ class RuleMessage:
     text: str
     estimated_speedup_pct: float | None = None
     location: str = ""
+    """`line:column` in the report."""
+    speedup_scope: str = ""
+    """`global`: share of the kernel; `local`: share of the section's own metric; empty when the report does not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +47,22 @@ class Profile:
     """Product name, when the report says it."""
     compute_capability: str | None = None
     """`9.0`."""
-    metrics: dict[str, Metric] = field(default_factory=dict)
-    """By raw metric name of current versions (`gpu__time_duration.sum`); labels and old names are already translated."""
+    metrics: Mapping[str, Metric] = field(default_factory=dict)
+    """By raw metric name of current versions (`gpu__time_duration.sum`); labels and old names are already translated.
+    A label without a known metric stays as `section/label`."""
     unavailable: tuple[str, ...] = ()
     """Metrics that the report lists without a value (`n/a`, `nan`, failed pass)."""
     rules: tuple[RuleMessage, ...] = ()
     sections: tuple[str, ...] = ()
     """Section identifiers seen (`SpeedOfLight`)."""
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    """Metrics whose value is a word, by the same names: `launch__func_cache_config`, `device__attribute_display_name`."""
+    launch_id: str = ""
+    """The launch's own number in the report, where it has one."""
+    invocations: int = 1
+    """How many launches these values average (`--print-summary`)."""
+    location: str = ""
+    """`line:column` where the launch begins in the report."""
 
     def value(self, name: str) -> float | None:
         """The metric's value in base units; None when the report does not have it."""
@@ -67,4 +80,4 @@ class Report:
     """`csv-raw`, `csv-details`, `console` or `console-legacy`."""
     profiles: tuple[Profile, ...]
     notes: tuple[str, ...] = ()
-    """What could not be read, each with its line: `line 214: row cut after "Duration"`."""
+    """How numbers were read, then what could not be, each with its line: `line 214: row cut after "Duration"`."""

@@ -1,0 +1,61 @@
+"""The vector store: Chroma, embedded in a folder or over HTTP. The only module that knows it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import urlparse
+
+import numpy as np
+
+from indexer.errors import IndexMissingError, InputError
+
+_ADD_BATCH = 1000  # Chroma's SQLite takes about 5,400 rows an insert at most
+
+
+class VectorStore:
+    """One Chroma collection of chunk vectors under cosine similarity. Metadata stays outside: Chroma's filter costs 20 times the query."""
+
+    def __init__(self, location: str | Path, collection: str = "chunks"):
+        import chromadb
+        from chromadb.config import Settings
+
+        settings = Settings(anonymized_telemetry=False)
+        url = urlparse(str(location)) if isinstance(location, str) else None
+        if url and url.scheme in ("http", "https"):
+            try:
+                port = url.port or (443 if url.scheme == "https" else 8000)
+                self._client = chromadb.HttpClient(host=url.hostname or "", port=port, ssl=url.scheme == "https", settings=settings)
+            except (ValueError, OSError) as error:
+                raise InputError(f"{location}: no Chroma server answers there ({error}); start one with `chroma run`") from error
+        else:
+            self._client = chromadb.PersistentClient(str(location), settings=settings)
+        self._name = collection
+
+    def fill(self, ids: list[str], vectors: np.ndarray) -> None:
+        """Replace the collection by these vectors."""
+        self.drop()
+        collection = self._client.create_collection(self._name, embedding_function=None, configuration={"hnsw": {"space": "cosine"}})
+        for start in range(0, len(ids), _ADD_BATCH):
+            collection.add(ids=ids[start : start + _ADD_BATCH], embeddings=vectors[start : start + _ADD_BATCH])
+
+    def drop(self) -> None:
+        """Delete the collection if it exists."""
+        from chromadb.errors import NotFoundError
+
+        try:
+            self._client.delete_collection(self._name)
+        except (NotFoundError, ValueError):
+            return
+
+    def nearest(self, vector: np.ndarray, count: int) -> list[tuple[str, float]]:
+        """`(chunk id, cosine similarity)` of the `count` nearest vectors, best first.
+
+        Raises:
+            IndexMissingError: the collection is not there.
+        """
+        try:
+            collection = self._client.get_collection(self._name, embedding_function=None)
+            found = collection.query(query_embeddings=[vector.tolist()], n_results=count, include=["distances"])
+        except Exception as error:  # Chroma raises its own, SQLite's and the transport's errors here
+            raise IndexMissingError(f"the vector store cannot be read ({error}); run `warplore index build --fresh`") from error
+        return [(id, 1.0 - distance) for id, distance in zip(found["ids"][0], found["distances"][0])]

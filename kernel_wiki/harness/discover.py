@@ -1,0 +1,141 @@
+"""What the zoo holds, from file names alone, and whether each record still belongs to its sources. Imports no operator and no torch."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+ZOO = Path(__file__).resolve().parent.parent / "zoo"
+COMPILE_FOLDER = "compile"
+"""The folder in `validation/` of the lane without a GPU; every other one is a GPU's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One implementation or wrong variant of an operator."""
+
+    operator: str
+    name: str
+    folder: Path
+
+    @property
+    def id(self) -> str:
+        """For example `softmax/triton_rowwise`."""
+        return f"{self.operator}/{self.name}"
+
+    @property
+    def source(self) -> Path:
+        """The module with `run`."""
+        return self.folder / f"{self.name}.py"
+
+    @property
+    def is_wrong(self) -> bool:
+        """Written to be rejected."""
+        return self.name.startswith("wrong_")
+
+    @property
+    def has_cuda(self) -> bool:
+        """A CUDA C++ source stands beside it."""
+        return self.source.with_suffix(".cu").exists()
+
+
+@dataclass(frozen=True, slots=True)
+class RecordStatus:
+    """Whether a validation record vouches for the sources as they are."""
+
+    status: str
+    """valid, missing, stale or rejected."""
+    gpu: str | None
+    """Folder of the record, such as `nvidia-h200`."""
+    reason: str
+    command: str
+    """What renews it."""
+
+
+def operators(zoo: Path = ZOO) -> list[str]:
+    """Names of the folders that hold a contract, sorted."""
+    return sorted(path.parent.name for path in zoo.glob("*/contract.py"))
+
+
+def _modules(operator: str, zoo: Path) -> list[Entry]:
+    names = sorted(path.stem for path in (zoo / operator).glob("*.py") if not path.name.startswith("_"))
+    return [Entry(operator, name, zoo / operator) for name in names if name != "contract"]
+
+
+def implementations(operator: str, zoo: Path = ZOO) -> list[Entry]:
+    """Its implementations, sorted by name."""
+    return [entry for entry in _modules(operator, zoo) if not entry.is_wrong]
+
+
+def wrong_variants(operator: str, zoo: Path = ZOO) -> list[Entry]:
+    """Its wrong variants, sorted by name."""
+    return [entry for entry in _modules(operator, zoo) if entry.is_wrong]
+
+
+def select(what: str, zoo: Path = ZOO, wrong: bool = False) -> list[Entry]:
+    """Entries named by `all`, an operator, or `operator/name`.
+
+    Raises:
+        LookupError: nothing has that name; the message lists what there is.
+    """
+    listed = wrong_variants if wrong else implementations
+    operator, _, name = what.partition("/")
+    chosen = operators(zoo) if what == "all" else [operator]
+    found = [entry for each in chosen for entry in listed(each, zoo) if not name or entry.name == name]
+    if not found:
+        known = [entry.id for each in operators(zoo) for entry in listed(each, zoo)]
+        raise LookupError(f'no entry "{what}" in {zoo}; there are: {", ".join(known) or "none"}')
+    return found
+
+
+def source_hashes(operator: str, impl: str, zoo: Path = ZOO) -> dict[str, str]:
+    """File name to sha256 of everything that decides what a record says: the module, its .cu if any, and the contract."""
+    paths = [zoo / operator / f"{impl}.py", zoo / operator / f"{impl}.cu", zoo / operator / "contract.py"]
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths if path.exists()}
+
+
+def targets(operator: str, impl: str, zoo: Path = ZOO) -> list[str]:
+    """The compile targets in the front matter of `<impl>.md`, such as `["sm_80", "sm_90a"]`; empty without that line."""
+    page = zoo / operator / f"{impl}.md"
+    if not page.exists():
+        return []
+    front = page.read_text(encoding="utf-8").split("\n---", 1)[0]
+    line = re.search(r"^targets:\s*\[([^\]]*)\]", front, re.MULTILINE)
+    return [word.strip(" \"'") for word in line[1].split(",") if word.strip()] if line else []
+
+
+def gpu_slug(name: str) -> str:
+    """Folder name of a product: `NVIDIA H200` -> `nvidia-h200`."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+
+
+def record_path(operator: str, impl: str, slug: str, zoo: Path = ZOO) -> Path:
+    """Where the record of that GPU (or of the compile lane) is kept."""
+    return zoo / operator / "validation" / slug / f"{impl}.json"
+
+
+def record_status(operator: str, impl: str, gpu: str | None = None, zoo: Path = ZOO) -> RecordStatus:
+    """The state of the record on `gpu` (a slug), or the best one over all GPUs."""
+    folders = sorted(path for path in (zoo / operator / "validation").glob("*") if path.is_dir() and path.name != COMPILE_FOLDER)
+    slugs = [gpu] if gpu else [path.name for path in folders]
+    states = [_status_on(operator, impl, slug, zoo) for slug in slugs]
+    order = ("valid", "stale", "rejected", "missing")
+    return min(states, key=lambda state: order.index(state.status)) if states else _status_on(operator, impl, None, zoo)
+
+
+def _status_on(operator: str, impl: str, slug: str | None, zoo: Path) -> RecordStatus:
+    command = f"python -m kernel_wiki.harness validate {operator}/{impl}"
+    path = record_path(operator, impl, slug, zoo) if slug else None
+    if path is None or not path.exists():
+        return RecordStatus("missing", slug, "no record", command)
+    record = json.loads(path.read_text(encoding="utf-8"))
+    now = source_hashes(operator, impl, zoo)
+    changed = sorted(name for name in {*now, *record["hashes"]} if now.get(name) != record["hashes"].get(name))
+    if changed:
+        return RecordStatus("stale", slug, f"changed since: {', '.join(changed)}", command)
+    if record["verdict"] != "accepted":
+        return RecordStatus("rejected", slug, record.get("hint") or "rejected", command)
+    return RecordStatus("valid", slug, "", command)

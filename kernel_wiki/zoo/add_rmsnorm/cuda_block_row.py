@@ -1,0 +1,64 @@
+"""Residual add + RMSNorm in CUDA C++: one block a row, 16-byte accesses, the sum held packed in registers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from kernel_wiki.harness.contract import CudaSpec
+from kernel_wiki.harness.cuda import load_kernel
+
+SOURCE = Path(__file__).with_suffix(".cu")
+DTYPES = {torch.float32: "FP32", torch.bfloat16: "BF16"}
+ACCESSES = 2
+"""Accesses of x and as many of the residual per thread that the block size is chosen for: four 16-byte loads in flight."""
+MAX_THREADS = 1024
+MAX_ACCESSES = {True: 4, False: 16}
+"""16-byte accesses (True) or single elements (False) of each operand that a thread of a full block can hold in 64 registers."""
+
+
+def run(
+    x: torch.Tensor,
+    residual: torch.Tensor,
+    weight: torch.Tensor,
+    eps: float,
+    *,
+    threads: int | None = None,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """`(normed, x + residual)` for (M, N) contiguous, 16-byte aligned x and residual.
+
+    Raises:
+        ValueError: a row is too long for the registers of one block.
+    """
+    rows, columns = x.shape
+    width = 16 // x.element_size()
+    aligned = columns % width == 0
+    accesses_a_row = columns // width if aligned else columns
+    threads = threads or block_threads(accesses_a_row, ACCESSES if aligned else 4 * ACCESSES)
+    accesses = -(-accesses_a_row // threads)
+    if accesses > MAX_ACCESSES[aligned]:
+        limit = MAX_ACCESSES[aligned] * MAX_THREADS * (width if aligned else 1)
+        raise ValueError(f"rows of {columns} elements on {threads} threads; a block of {MAX_THREADS} holds at most {limit} of them")
+    kernel = load_kernel(SOURCE, "add_rmsnorm_block_row", defines=_defines(DTYPES[x.dtype], aligned, accesses, threads))
+    normed, total = torch.empty_like(x), torch.empty_like(x)
+    kernel((rows,), (threads,), x, residual, weight, normed, total, float(eps), columns)
+    return normed, total
+
+
+def block_threads(accesses_a_row: int, accesses_a_thread: int) -> int:
+    """The fewest whole warps of threads, within the limits, that make at most `accesses_a_thread` each."""
+    warps = -(-accesses_a_row // (32 * accesses_a_thread))
+    return min(MAX_THREADS, 32 * warps)
+
+
+def compile_specs() -> list[CudaSpec]:
+    """Rows of 4,096 bf16, of 8,192 fp32, and of odd length."""
+    variants = (("BF16", True, 2, 256), ("FP32", True, 2, 1024), ("BF16", False, 8, 1024))
+    return [
+        CudaSpec(SOURCE.name, ("add_rmsnorm_block_row",), threads_per_block=variant[3], defines=_defines(*variant)) for variant in variants
+    ]
+
+
+def _defines(dtype: str, aligned: bool, accesses: int, threads: int) -> dict[str, str]:
+    return {"DTYPE": dtype, "ALIGNED": str(int(aligned)), "ACCESSES": str(accesses), "THREADS": str(threads)}

@@ -1,0 +1,167 @@
+"""Attention forward in Triton for Hopper: TMA loads, and the second product of one tile runs under the softmax of the next."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import torch
+import triton
+import triton.language as tl
+from triton.tools.tensor_descriptor import TensorDescriptor
+
+from kernel_wiki.harness.contract import TritonSpec
+
+
+class Config(NamedTuple):
+    """Queries and keys in a tile, and the launch options."""
+
+    block_m: int
+    block_n: int
+    overlap: bool
+    num_warps: int
+    num_stages: int
+
+
+LARGE_SMEM_BYTES = 200 * 1024
+"""What the large configs need at most; sm_90 offers 227 KiB a block, sm_120 only 99 KiB."""
+
+
+def default_config(head_dim: int, causal: bool, smem_bytes: int) -> Config:
+    """The config for D = `head_dim` on a GPU whose blocks may hold `smem_bytes` of shared memory."""
+    if smem_bytes < LARGE_SMEM_BYTES:
+        return Config(64, 64, False, 4, 2)  # mma.sync is synchronous: nothing to overlap with
+    return Config(128, 128, True, 8, 2 if head_dim == 128 else 3)
+
+
+@triton.jit
+def _load(descriptor, head, row, BLOCK: tl.constexpr, HEAD_DIM: tl.constexpr):
+    """Rows [row, row + BLOCK) of a head; rows past S come as zeros, never as those of the next head."""
+    return tl.reshape(descriptor.load([head, row, 0]), (BLOCK, HEAD_DIM))
+
+
+@triton.jit
+def _softmax(
+    scores, row_sum, row_max, first_row, first_key, S, scale,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, CAUSAL: tl.constexpr, MASKED: tl.constexpr,
+):  # fmt: skip
+    """Weights of a tile of scores, the factor for everything summed before, and the new sum and maximum."""
+    if MASKED:
+        keys = first_key + tl.arange(0, BLOCK_N)
+        visible = keys[None, :] < S
+        if CAUSAL:
+            visible &= keys[None, :] <= (first_row + tl.arange(0, BLOCK_M))[:, None]
+        scores = tl.where(visible, scores, -float("inf"))
+    new_max = tl.maximum(row_max, tl.max(scores, 1) * scale)
+    # Tiles come last to first, so a row may meet a tile of which it sees nothing: -inf - -inf must not become NaN.
+    base = tl.where(new_max == -float("inf"), 0.0, new_max) if MASKED else new_max
+    weights = tl.exp2(scores * scale - base[:, None])
+    rescale = tl.exp2(row_max - base)
+    # The weights stay float32 until they are multiplied. Carried around the loop as bf16 they would be sent through shared
+    # memory; converted next to the dot they stay in registers, where wgmma takes its left operand as well.
+    return weights, rescale, row_sum * rescale + tl.sum(weights, 1), new_max
+
+
+@triton.jit
+def _walk(
+    accumulator, weights, rescale, row_sum, row_max, q, k_desc, v_desc, head, first_row, block, count, S, scale,
+    HEAD_DIM: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, CAUSAL: tl.constexpr, MASKED: tl.constexpr,
+    OVERLAP: tl.constexpr,
+):  # fmt: skip
+    """Takes in `count` tiles of keys downwards from tile `block`."""
+    for step in range(count):
+        key = (block - step) * BLOCK_N
+        scores = tl.dot(q, _load(k_desc, head, key, BLOCK_N, HEAD_DIM).T)
+        if OVERLAP:
+            # The product with V belongs to the tile before. Nothing below reads it, so the wait for it moves to the next
+            # iteration's first dot, and the softmax runs on the other units meanwhile.
+            v = _load(v_desc, head, key + BLOCK_N, BLOCK_N, HEAD_DIM)
+            accumulator = tl.dot(weights.to(tl.bfloat16), v, accumulator * rescale[:, None])
+            weights, rescale, row_sum, row_max = _softmax(
+                scores, row_sum, row_max, first_row, key, S, scale, BLOCK_M, BLOCK_N, CAUSAL, MASKED
+            )
+        else:
+            weights, rescale, row_sum, row_max = _softmax(
+                scores, row_sum, row_max, first_row, key, S, scale, BLOCK_M, BLOCK_N, CAUSAL, MASKED
+            )
+            v = _load(v_desc, head, key, BLOCK_N, HEAD_DIM)
+            accumulator = tl.dot(weights.to(tl.bfloat16), v, accumulator * rescale[:, None])
+    return accumulator, weights, rescale, row_sum, row_max
+
+
+@triton.jit
+def flash_forward_tma(
+    q_desc, k_desc, v_desc, o_desc, S, scale,
+    HEAD_DIM: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, CAUSAL: tl.constexpr, OVERLAP: tl.constexpr,
+):  # fmt: skip
+    band = tl.program_id(0)
+    if CAUSAL:
+        band = tl.num_programs(0) - 1 - band  # longest jobs first
+    head, first_row = tl.program_id(1), band * BLOCK_M
+    q = _load(q_desc, head, first_row, BLOCK_M, HEAD_DIM)
+    accumulator = tl.zeros((BLOCK_M, HEAD_DIM), dtype=tl.float32)
+    row_sum = tl.zeros((BLOCK_M,), dtype=tl.float32)
+    row_max = tl.full((BLOCK_M,), -float("inf"), dtype=tl.float32)
+
+    # Last tile first: it is the one that needs the mask, so the long loop below is free of it.
+    last = tl.cdiv(min(first_row + BLOCK_M, S) if CAUSAL else S, BLOCK_N) - 1
+    scores = tl.dot(q, _load(k_desc, head, last * BLOCK_N, BLOCK_N, HEAD_DIM).T)
+    weights, rescale, row_sum, row_max = _softmax(
+        scores, row_sum, row_max, first_row, last * BLOCK_N, S, scale, BLOCK_M, BLOCK_N, CAUSAL, True
+    )
+    if not OVERLAP:
+        v = _load(v_desc, head, last * BLOCK_N, BLOCK_N, HEAD_DIM)
+        accumulator = tl.dot(weights.to(tl.bfloat16), v, accumulator)
+    unmasked = min(first_row // BLOCK_N if CAUSAL else S // BLOCK_N, last)
+    if CAUSAL and BLOCK_N < BLOCK_M:  # the diagonal crosses more than one tile
+        accumulator, weights, rescale, row_sum, row_max = _walk(
+            accumulator, weights, rescale, row_sum, row_max, q, k_desc, v_desc, head, first_row, last - 1, last - unmasked,
+            S, scale, HEAD_DIM, BLOCK_M, BLOCK_N, CAUSAL, True, OVERLAP,
+        )  # fmt: skip
+    accumulator, weights, rescale, row_sum, row_max = _walk(
+        accumulator, weights, rescale, row_sum, row_max, q, k_desc, v_desc, head, first_row, unmasked - 1, unmasked,
+        S, scale, HEAD_DIM, BLOCK_M, BLOCK_N, CAUSAL, False, OVERLAP,
+    )  # fmt: skip
+    if OVERLAP:
+        v = _load(v_desc, head, 0, BLOCK_N, HEAD_DIM)
+        accumulator = tl.dot(weights.to(tl.bfloat16), v, accumulator * rescale[:, None])
+    out = (accumulator / row_sum[:, None]).to(tl.bfloat16)
+    o_desc.store([head, first_row, 0], tl.reshape(out, (1, BLOCK_M, HEAD_DIM)))
+
+
+def _smem_limit_bytes(tensor: torch.Tensor) -> int:
+    """Shared memory that one block may ask for on the tensor's GPU; that of sm_90 in the interpreter."""
+    if not tensor.is_cuda:
+        return 227 * 1024
+    return triton.runtime.driver.active.utils.get_device_properties(tensor.device.index)["max_shared_mem"]
+
+
+def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool, *, config: Config | None = None) -> torch.Tensor:
+    """softmax(q k^T / sqrt(D)) v for contiguous bf16 (B, H, S, D)."""
+    batch, heads, length, head_dim = q.shape
+    config = config or default_config(head_dim, causal, _smem_limit_bytes(q))
+    out = torch.empty_like(q)
+    q_desc, k_desc, v_desc, o_desc = (
+        TensorDescriptor.from_tensor(x.view(batch * heads, length, head_dim), [1, rows, head_dim])
+        for x, rows in ((q, config.block_m), (k, config.block_n), (v, config.block_n), (out, config.block_m))
+    )
+    scale = math.log2(math.e) / math.sqrt(head_dim)  # exp(x) = exp2(x * log2(e))
+    flash_forward_tma[(triton.cdiv(length, config.block_m), batch * heads)](
+        q_desc, k_desc, v_desc, o_desc, length, scale,
+        HEAD_DIM=head_dim, BLOCK_M=config.block_m, BLOCK_N=config.block_n, CAUSAL=causal, OVERLAP=config.overlap,
+        num_warps=config.num_warps, num_stages=config.num_stages,
+    )  # fmt: skip
+    return out
+
+
+def compile_specs() -> list[TritonSpec]:
+    """D = 64 and 128, causal and not."""
+    return [_spec(head_dim, causal) for head_dim in (64, 128) for causal in (False, True)]
+
+
+def _spec(head_dim: int, causal: bool) -> TritonSpec:
+    config = default_config(head_dim, causal, LARGE_SMEM_BYTES)
+    rows = {"q_desc": config.block_m, "k_desc": config.block_n, "v_desc": config.block_n, "o_desc": config.block_m}
+    signature = {name: f"tensordesc<bf16[1, {block}, {head_dim}]>" for name, block in rows.items()} | {"S": "i32", "scale": "fp32"}
+    tile = {"HEAD_DIM": head_dim, "BLOCK_M": config.block_m, "BLOCK_N": config.block_n, "CAUSAL": causal}
+    return TritonSpec(flash_forward_tma, signature, tile | {"OVERLAP": config.overlap}, config.num_warps, config.num_stages, ("S",))

@@ -1,0 +1,39 @@
+"""Copy in Triton: one program a block, and no mask except in the last block, so that every access is 16 bytes wide."""
+
+from __future__ import annotations
+
+import torch
+import triton
+import triton.language as tl
+
+from kernel_wiki.harness.contract import TritonSpec
+
+BLOCK_BYTES = 16384
+"""Bytes a program moves: with 8 warps each thread has four independent 16-byte loads in flight."""
+NUM_WARPS = 8
+
+
+@triton.jit
+def copy_blocked(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    start = tl.program_id(0).to(tl.int64) * BLOCK
+    offsets = start + tl.arange(0, BLOCK)  # [BLOCK]
+    # A mask on an n that is not a multiple of 16 would cut every access down to single elements; only one block needs it.
+    if start + BLOCK <= n:
+        tl.store(y_ptr + offsets, tl.load(x_ptr + offsets))
+    else:
+        mask = offsets < n
+        tl.store(y_ptr + offsets, tl.load(x_ptr + offsets, mask=mask), mask=mask)
+
+
+def run(x: torch.Tensor, *, block_bytes: int = BLOCK_BYTES, num_warps: int = NUM_WARPS) -> torch.Tensor:
+    """A copy of x, (N,) contiguous."""
+    y = torch.empty_like(x)
+    block = block_bytes // x.element_size()
+    copy_blocked[(triton.cdiv(x.numel(), block),)](x, y, x.numel(), BLOCK=block, num_warps=num_warps)
+    return y
+
+
+def compile_specs() -> list[TritonSpec]:
+    """The specialisation of the odd bf16 case."""
+    signature = {"x_ptr": "*bf16", "y_ptr": "*bf16", "n": "i32"}
+    return [TritonSpec(copy_blocked, signature, {"BLOCK": BLOCK_BYTES // 2}, num_warps=NUM_WARPS, divisible_by_16=("x_ptr", "y_ptr"))]

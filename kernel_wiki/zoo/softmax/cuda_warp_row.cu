@@ -1,0 +1,143 @@
+// Row softmax, one warp a row: the row lies in the registers of 32 lanes and only shuffles cross them. No shared memory, no barrier.
+// Defines: DTYPE (FP32, BF16 or FP16), ALIGNED (1: rows are a multiple of 16 bytes), ACCESSES (per lane), WARPS (rows a block).
+
+#define FP32 0
+#define BF16 1
+#define FP16 2
+
+#if DTYPE == FP32
+typedef float Element;
+__device__ float widen(Element value) { return value; }
+__device__ Element narrow(float value) { return value; }
+__device__ void widen_word(unsigned word, float* out) { out[0] = __uint_as_float(word); }
+__device__ unsigned narrow_word(const float* in) { return __float_as_uint(in[0]); }
+#else
+typedef unsigned short Element;  // bits of a 16-bit float
+#if DTYPE == BF16
+__device__ float widen(Element value) { return __uint_as_float(static_cast<unsigned>(value) << 16); }
+#define PACK "cvt.rn.bf16x2.f32 %0, %1, %2;"
+#else
+__device__ float widen(Element value) {
+    float wide;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(value));
+    return wide;
+}
+#define PACK "cvt.rn.f16x2.f32 %0, %1, %2;"
+#endif
+__device__ void widen_word(unsigned word, float* out) {
+    out[0] = widen(static_cast<Element>(word & 0xffffu));
+    out[1] = widen(static_cast<Element>(word >> 16));
+}
+__device__ unsigned narrow_word(const float* in) {
+    unsigned packed;
+    asm(PACK : "=r"(packed) : "f"(in[1]), "f"(in[0]));
+    return packed;
+}
+__device__ Element narrow(float value) {
+    const float pair[2] = {value, 0.0f};
+    return static_cast<Element>(narrow_word(pair) & 0xffffu);
+}
+#endif
+
+// WIDTH elements in one access: 16 bytes, or one element where a row does not start on a 16-byte boundary.
+#if ALIGNED
+constexpr int PER_WORD = 4 / sizeof(Element);
+constexpr int WIDTH = 4 * PER_WORD;
+__device__ void load(const Element* from, float* out) {
+    const uint4 raw = __ldcs(reinterpret_cast<const uint4*>(from));
+    widen_word(raw.x, out);
+    widen_word(raw.y, out + PER_WORD);
+    widen_word(raw.z, out + 2 * PER_WORD);
+    widen_word(raw.w, out + 3 * PER_WORD);
+}
+__device__ void store(Element* to, const float* in) {
+    __stcs(reinterpret_cast<uint4*>(to), make_uint4(narrow_word(in), narrow_word(in + PER_WORD), narrow_word(in + 2 * PER_WORD),
+                                                    narrow_word(in + 3 * PER_WORD)));
+}
+#else
+constexpr int WIDTH = 1;
+__device__ void load(const Element* from, float* out) { out[0] = widen(*from); }
+__device__ void store(Element* to, const float* in) { *to = narrow(in[0]); }
+#endif
+
+// e^x by one special-function instruction; the operand is already relative to the maximum, so it is never positive.
+__device__ float exponential(float x) {
+    float y;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x * 1.4426950408889634f));
+    return y;
+}
+
+template <class Combine>
+__device__ float warp_reduce(float value, Combine combine) {
+#pragma unroll
+    for (int apart = 16; apart > 0; apart /= 2) value = combine(value, __shfl_xor_sync(0xffffffffu, value, apart));
+    return value;
+}
+struct Max {
+    __device__ float operator()(float a, float b) const { return fmaxf(a, b); }
+};
+struct Add {
+    __device__ float operator()(float a, float b) const { return a + b; }
+};
+
+extern "C" __global__ void __launch_bounds__(32 * WARPS)
+softmax_warp_row(const Element* __restrict__ x, Element* __restrict__ y, int rows, int cols) {
+    const int row = blockIdx.x * WARPS + threadIdx.y;
+    if (row >= rows) return;
+    const Element* x_row = x + (long long)row * cols;
+    Element* y_row = y + (long long)row * cols;
+
+    float value[ACCESSES * WIDTH];
+#pragma unroll
+    for (int k = 0; k < ACCESSES; ++k) {
+        const int col = (k * 32 + threadIdx.x) * WIDTH;
+#pragma unroll
+        for (int e = 0; e < WIDTH; ++e) value[k * WIDTH + e] = -INFINITY;  // neither maximum nor sum sees it
+        if (col < cols) load(x_row + col, value + k * WIDTH);
+    }
+    float top = -INFINITY;
+#pragma unroll
+    for (int i = 0; i < ACCESSES * WIDTH; ++i) top = fmaxf(top, value[i]);
+    top = warp_reduce(top, Max());
+    float sum = 0.0f;
+#pragma unroll
+    for (int i = 0; i < ACCESSES * WIDTH; ++i) sum += value[i] = exponential(value[i] - top);
+    const float inverse = 1.0f / warp_reduce(sum, Add());  // one division a lane
+#pragma unroll
+    for (int i = 0; i < ACCESSES * WIDTH; ++i) value[i] *= inverse;
+#pragma unroll
+    for (int k = 0; k < ACCESSES; ++k) {
+        const int col = (k * 32 + threadIdx.x) * WIDTH;
+        if (col < cols) store(y_row + col, value + k * WIDTH);
+    }
+}
+
+// Rows that do not fit the registers: every lane keeps a running maximum and sum, and the row is read a second time for the quotients.
+extern "C" __global__ void __launch_bounds__(32 * WARPS)
+softmax_warp_long_row(const Element* __restrict__ x, Element* __restrict__ y, int rows, int cols) {
+    const int row = blockIdx.x * WARPS + threadIdx.y;
+    if (row >= rows) return;
+    const Element* x_row = x + (long long)row * cols;
+    Element* y_row = y + (long long)row * cols;
+
+    float top = -3.402823466e38f, sum = 0.0f;  // the lowest float: a lane without an element must not compute inf - inf
+    float value[WIDTH];
+    for (int col = threadIdx.x * WIDTH; col < cols; col += 32 * WIDTH) {
+        load(x_row + col, value);
+        float new_top = top;
+#pragma unroll
+        for (int e = 0; e < WIDTH; ++e) new_top = fmaxf(new_top, value[e]);
+        sum *= exponential(top - new_top);
+#pragma unroll
+        for (int e = 0; e < WIDTH; ++e) sum += exponential(value[e] - new_top);
+        top = new_top;
+    }
+    const float row_top = warp_reduce(top, Max());
+    const float inverse = 1.0f / warp_reduce(sum * exponential(top - row_top), Add());
+    for (int col = threadIdx.x * WIDTH; col < cols; col += 32 * WIDTH) {
+        load(x_row + col, value);
+#pragma unroll
+        for (int e = 0; e < WIDTH; ++e) value[e] = exponential(value[e] - row_top) * inverse;
+        store(y_row + col, value);
+    }
+}

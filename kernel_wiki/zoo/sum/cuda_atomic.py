@@ -1,0 +1,41 @@
+"""Sum in CUDA C++ with one atomic a block. Not deterministic."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from kernel_wiki.harness.contract import CudaSpec, multiprocessor_count
+from kernel_wiki.harness.cuda import i64, load_kernel
+
+DETERMINISTIC = False
+SOURCE = Path(__file__).with_suffix(".cu")
+DTYPES = {torch.float32: "FP32", torch.bfloat16: "BF16"}
+THREADS = 512
+UNROLL = 4
+"""16-byte loads in flight per thread."""
+BLOCKS_PER_SM = 2
+"""Two blocks of 512 threads fit beside each other at up to 64 registers; it is also the number of atomics per SM."""
+
+
+def run(x: torch.Tensor, *, threads: int = THREADS, unroll: int = UNROLL, blocks_per_sm: int = BLOCKS_PER_SM) -> torch.Tensor:
+    """The sum of x, (N,) contiguous and 16-byte aligned, as a float32 scalar tensor."""
+    kernel = load_kernel(SOURCE, "sum_atomic", defines=_defines(DTYPES[x.dtype], threads, unroll))
+    tiles = -(-x.numel() * x.element_size() // (16 * threads * unroll))
+    blocks = min(tiles, blocks_per_sm * multiprocessor_count(x))
+    y = torch.zeros((), dtype=torch.float32, device=x.device)
+    kernel((blocks,), (threads,), x, y, i64(x.numel()))
+    return y
+
+
+def compile_specs() -> list[CudaSpec]:
+    """Both dtypes."""
+    return [
+        CudaSpec(SOURCE.name, ("sum_atomic",), threads_per_block=THREADS, defines=_defines(dtype, THREADS, UNROLL))
+        for dtype in DTYPES.values()
+    ]
+
+
+def _defines(dtype: str, threads: int, unroll: int) -> dict[str, str]:
+    return {"DTYPE": dtype, "THREADS": str(threads), "UNROLL": str(unroll)}

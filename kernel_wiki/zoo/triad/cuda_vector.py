@@ -1,0 +1,49 @@
+"""Triad in CUDA C++: 16-byte vectors of both operands, several in flight per thread."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from kernel_wiki.harness.contract import CudaSpec, multiprocessor_count
+from kernel_wiki.harness.cuda import i64, load_kernel
+
+SOURCE = Path(__file__).with_suffix(".cu")
+DTYPES = {torch.float32: "FP32", torch.bfloat16: "BF16"}
+THREADS = 256
+UNROLL = 2
+"""Vectors of each operand per thread: four 16-byte loads in flight."""
+BLOCKS_PER_SM = 0
+"""0: one block a tile. Otherwise a persistent grid of that many blocks an SM walks the tiles."""
+
+
+def run(
+    a: torch.Tensor,
+    b: torch.Tensor,
+    s: float,
+    *,
+    threads: int = THREADS,
+    unroll: int = UNROLL,
+    blocks_per_sm: int = BLOCKS_PER_SM,
+) -> torch.Tensor:
+    """a + s * b for (N,) contiguous, 16-byte aligned a and b."""
+    kernel = load_kernel(SOURCE, "triad_vector_kernel", defines=_defines(DTYPES[a.dtype], threads, unroll))
+    y = torch.empty_like(a)
+    blocks = max(1, -(-a.numel() * a.element_size() // (16 * threads * unroll)))
+    if blocks_per_sm:
+        blocks = min(blocks, blocks_per_sm * multiprocessor_count(a))
+    kernel((blocks,), (threads,), a, b, y, float(s), i64(a.numel()))
+    return y
+
+
+def compile_specs() -> list[CudaSpec]:
+    """Both dtypes."""
+    return [
+        CudaSpec(SOURCE.name, ("triad_vector_kernel",), threads_per_block=THREADS, defines=_defines(dtype, THREADS, UNROLL))
+        for dtype in DTYPES.values()
+    ]
+
+
+def _defines(dtype: str, threads: int, unroll: int) -> dict[str, str]:
+    return {"DTYPE": dtype, "THREADS": str(threads), "UNROLL": str(unroll)}

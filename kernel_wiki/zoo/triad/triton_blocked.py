@@ -1,0 +1,42 @@
+"""Triad in Triton: one program a block, unmasked except for the last block, float32 arithmetic."""
+
+from __future__ import annotations
+
+import torch
+import triton
+import triton.language as tl
+
+from kernel_wiki.harness.contract import TritonSpec
+
+BLOCK_BYTES = 8192
+"""Bytes of each operand a program reads: with 4 warps four 16-byte loads of a and four of b are in flight per thread."""
+NUM_WARPS = 4
+
+
+@triton.jit
+def triad_blocked(a_ptr, b_ptr, y_ptr, s, n, BLOCK: tl.constexpr):
+    start = tl.program_id(0).to(tl.int64) * BLOCK
+    offsets = start + tl.arange(0, BLOCK)  # [BLOCK]
+    # The mask would stop 16-byte accesses whenever n is not a multiple of 16, so only the last block has one.
+    if start + BLOCK <= n:
+        y = tl.load(a_ptr + offsets).to(tl.float32) + s * tl.load(b_ptr + offsets).to(tl.float32)
+        tl.store(y_ptr + offsets, y.to(y_ptr.dtype.element_ty))
+    else:
+        mask = offsets < n
+        y = tl.load(a_ptr + offsets, mask=mask).to(tl.float32) + s * tl.load(b_ptr + offsets, mask=mask).to(tl.float32)
+        tl.store(y_ptr + offsets, y.to(y_ptr.dtype.element_ty), mask=mask)
+
+
+def run(a: torch.Tensor, b: torch.Tensor, s: float, *, block_bytes: int = BLOCK_BYTES, num_warps: int = NUM_WARPS) -> torch.Tensor:
+    """a + s * b for (N,) contiguous a and b."""
+    y = torch.empty_like(a)
+    block = block_bytes // a.element_size()
+    triad_blocked[(triton.cdiv(a.numel(), block),)](a, b, y, s, a.numel(), BLOCK=block, num_warps=num_warps)
+    return y
+
+
+def compile_specs() -> list[TritonSpec]:
+    """The specialisation of the odd bf16 case."""
+    pointers = ("a_ptr", "b_ptr", "y_ptr")
+    signature = dict.fromkeys(pointers, "*bf16") | {"s": "fp32", "n": "i32"}
+    return [TritonSpec(triad_blocked, signature, {"BLOCK": BLOCK_BYTES // 2}, num_warps=NUM_WARPS, divisible_by_16=pointers)]

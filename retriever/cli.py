@@ -1,0 +1,396 @@
+"""The command line. Data goes to stdout, progress and problems to stderr.
+
+Heavy imports stand inside the commands, so that `--help` and shell completion load no model.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Optional
+
+import typer
+
+if TYPE_CHECKING:
+    from retriever.service import Warplore
+
+EXIT_CODES = "Exit codes: 0 done (no hits is a result), 1 problems found, 2 wrong usage or unusable input, 3 index missing."
+
+app = typer.Typer(
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help=f"Knowledge base of GPU-kernel optimisation: proven kernels, guides, instructions and precedents, ranked for your GPU. {EXIT_CODES}",
+)
+index_app = typer.Typer(no_args_is_help=True, help="The search index: build it, or see its state.")
+zoo_app = typer.Typer(no_args_is_help=True, help="The kernels that a GPU has proved.")
+skills_app = typer.Typer(no_args_is_help=True, help="Agent Skills that teach an agent to use Warplore.")
+isa_help = "A PTX instruction: exact look-up, modifiers allowed. Example: warplore isa wgmma.mma_async --gpu A100"
+app.add_typer(index_app, name="index")
+app.add_typer(zoo_app, name="zoo")
+app.add_typer(skills_app, name="skills")
+
+
+def _gpu_names(incomplete: str) -> list[str]:
+    from indexer.gpus import load_gpus
+    from indexer.locations import corpus_root
+
+    return [name for name in load_gpus(corpus_root()).gpus if name.startswith(incomplete.lower())]
+
+
+def _record_ids(incomplete: str) -> list[str]:
+    from indexer.corpus import corpus_files, record_id
+    from indexer.locations import corpus_root
+
+    root = corpus_root()
+    ids = (record_id(root, kind, path) for kind, path in corpus_files(root))
+    return [id for id in ids if id.startswith(incomplete)]
+
+
+Kernel = Annotated[Optional[str], typer.Option("--kernel", help="Source of the kernel (CUDA C++, Triton, PTX); - reads stdin.")]
+GpuName = Annotated[
+    Optional[str], typer.Option("--gpu", help="Product name, compute capability, or auto.", autocompletion=_gpu_names)
+]
+Ncu = Annotated[Optional[str], typer.Option("--ncu", help="Nsight Compute report: CSV (raw or details page) or console text; - reads stdin.")]
+KernelName = Annotated[Optional[str], typer.Option("--kernel-name", help="Only launches of the report whose name contains this.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+Corpus = Annotated[Optional[Path], typer.Option("--corpus", help="Corpus folder.", envvar="WARPLORE_CORPUS")]
+Store = Annotated[Optional[str], typer.Option("--store", help="URL of a Chroma server for the vectors.", envvar="WARPLORE_STORE")]
+Encoder = Annotated[Optional[str], typer.Option("--encoder", help="Embedding model: name, folder or hash.", envvar="WARPLORE_ENCODER")]
+
+
+@contextmanager
+def _open(corpus: Path | None = None, store: str | None = None, encoder: str | None = None):
+    """A Warplore whose progress shows on stderr; its warnings are printed at the end."""
+    from retriever.service import Warplore
+    from retriever.terminal import progress_reporter
+
+    with progress_reporter() as report:
+        core = Warplore(corpus, store=store, encoder=encoder, progress=report)
+        yield core
+    _warn(core)
+
+
+def _warn(core: Warplore) -> None:
+    for warning in dict.fromkeys(core.warnings):
+        print(f"warplore: {warning}", file=sys.stderr)
+
+
+def _print_json(value: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=1) + "\n")
+
+
+@app.command()
+def context(
+    kernel: Kernel = None,
+    gpu: GpuName = None,
+    ncu: Ncu = None,
+    ask: Annotated[str, typer.Option("--ask", help="What you want, in words (English or Chinese).")] = "",
+    budget: Annotated[int, typer.Option("--budget", help="Most tokens of the answer; a token is counted as 3 bytes.", min=1)] = 12_000,
+    kernel_name: KernelName = None,
+    as_json: Json = False,
+    corpus: Corpus = None,
+    store: Store = None,
+    encoder: Encoder = None,
+) -> None:
+    """One ranked, cited pack: proven code, guides, instructions, precedents, what to measure next. Any one input is enough.
+
+    Example: warplore context --kernel softmax.cu --gpu H200 --ncu report.csv --ask "why is it slow?" --budget 8000
+    """
+    from retriever.json_forms import context_json
+    from retriever.terminal import print_markdown
+
+    with _open(corpus, store, encoder) as core:
+        situation = core.situation(ask, kernel, gpu, ncu, kernel_name)
+        pack = core.context(situation, budget)
+    if as_json:
+        _print_json(context_json(situation, pack))
+    else:
+        print_markdown(pack.text)
+
+
+@app.command()
+def search(
+    text: Annotated[str, typer.Argument(help="The question, in words.")] = "",
+    gpu: GpuName = None,
+    kernel: Kernel = None,
+    ncu: Ncu = None,
+    kind: Annotated[Optional[str], typer.Option("--kind", help="Only one kind: zoo, technique, guide, hardware, isa, pr, skill.")] = None,
+    count: Annotated[int, typer.Option("-k", "--count", help="Hits to show.", min=1, max=100)] = 8,
+    all_gpus: Annotated[bool, typer.Option("--all", help="Also what can never run on the GPU.")] = False,
+    as_json: Json = False,
+    corpus: Corpus = None,
+    store: Store = None,
+    encoder: Encoder = None,
+) -> None:
+    """Ranked entries for a question, a kernel or a report, each with its reason.
+
+    Example: warplore search "shared memory bank conflicts in a transpose" --gpu A100
+    """
+    from indexer.errors import InputError, did_you_mean
+    from indexer.records import KIND_TITLES
+    from retriever.json_forms import search_json
+    from retriever.rank import mix_kinds, search_advice
+    from retriever.terminal import print_hits
+
+    if kind and kind not in KIND_TITLES:
+        raise InputError(f'--kind "{kind}" is not a kind{did_you_mean(kind, list(KIND_TITLES))} One of: {", ".join(KIND_TITLES)}')
+    with _open(corpus, store, encoder) as core:
+        situation = core.situation(text, kernel, gpu, ncu)
+        ranking = core.rank(situation, include_never=all_gpus)
+    chosen = tuple(hit for hit in ranking.hits if not kind or hit.kind == kind)
+    hits = chosen[:count] if kind else mix_kinds(chosen, 3 if ranking.nothing_fits else count)
+    advice = search_advice(situation, ranking, hits)
+    if as_json:
+        _print_json(search_json(situation, ranking, hits, advice))
+    else:
+        print_hits(ranking, hits, advice)
+
+
+@app.command()
+def diagnose(
+    report: Annotated[str, typer.Argument(help="Nsight Compute report: CSV or console text; - reads stdin.")],
+    kernel_name: KernelName = None,
+    gpu: GpuName = None,
+    as_json: Json = False,
+    corpus: Corpus = None,
+) -> None:
+    """The bottlenecks that a report shows, with the metrics that triggered each, and what to collect next.
+
+    Example: warplore diagnose report.csv --kernel-name softmax
+    """
+    from retriever.inputs import find_gpu
+    from retriever.json_forms import diagnose_json, diagnosis_json
+    from retriever.reports.read import read_report
+    from retriever.terminal import print_diagnoses
+
+    with _open(corpus) as core:
+        parsed = read_report(report)
+        named = find_gpu(gpu, core.gpus) if gpu else None
+        pairs = core.diagnose(parsed, named, kernel_name)
+        gpus = [named or core.gpu_of(profile) for profile, _ in pairs]
+    if as_json:
+        _print_json(diagnose_json(parsed, [diagnosis_json(d, p, g) for (p, d), g in zip(pairs, gpus)]))
+    else:
+        print_diagnoses(pairs, gpus)
+        for note in parsed.notes:
+            print(f"warplore: {note}", file=sys.stderr)
+
+
+@app.command()
+def show(
+    id: Annotated[str, typer.Argument(help="Id of an entry, as every answer prints it.", autocompletion=_record_ids)],
+    as_json: Json = False,
+    corpus: Corpus = None,
+) -> None:
+    """One entry whole: its page, and for an implementation its code and measured record.
+
+    Example: warplore show zoo/softmax/triton_rowwise
+    """
+    from retriever.show import show_json, show_text
+    from retriever.terminal import print_markdown
+
+    with _open(corpus) as core:
+        record = core.entry(id)
+        form = show_json(core.root, record) if as_json else None
+        text = show_text(core.root, record)
+    if form is not None:
+        _print_json(form)
+    else:
+        print_markdown(text)
+
+
+@app.command()
+def gpu(
+    name: Annotated[Optional[str], typer.Argument(help="Product name, compute capability, or auto.", autocompletion=_gpu_names)] = None,
+    as_json: Json = False,
+    corpus: Corpus = None,
+) -> None:
+    """Limits, bandwidth, peaks and features of a GPU, each with its source; without a name, all of them.
+
+    Example: warplore gpu "RTX 4090"
+    """
+    from retriever.inputs import find_gpu
+    from retriever.json_forms import SCHEMA, gpu_json
+    from retriever.render import gpu_text, sources_text
+    from retriever.terminal import print_gpu_table, print_markdown
+
+    with _open(corpus) as core:
+        table = core.gpus
+        found = find_gpu(name, table) if name else None
+    if as_json:
+        forms = [gpu_json(found)] if found else [gpu_json(find_gpu(id, table)) for id in table.gpus]
+        _print_json({"schema": SCHEMA, "gpus": forms})
+    elif found:
+        print_markdown(f"{gpu_text(found, '')}\n\n{sources_text(found, table)}")
+    else:
+        print_gpu_table(table)
+
+
+@app.command(help=isa_help)
+def isa(
+    name: Annotated[Optional[str], typer.Argument(help="Mnemonic, with or without modifiers; without one, all of them.")] = None,
+    gpu: GpuName = None,
+    as_json: Json = False,
+    corpus: Corpus = None,
+) -> None:
+    from retriever.inputs import find_gpu
+    from retriever.isa_lookup import isa_json, isa_list_text, isa_text, look_up
+    from retriever.json_forms import SCHEMA
+    from retriever.terminal import print_markdown
+
+    with _open(corpus) as core:
+        entries = list(core.entries("isa"))
+        found = look_up(name, entries) if name else None
+        named = find_gpu(gpu, core.gpus) if gpu else None
+    if as_json:
+        _print_json({"schema": SCHEMA, "instructions": [isa_json(entry, named, core.root) for entry in ([found] if found else entries)]})
+    else:
+        print_markdown(isa_text(found, named, core.root) if found else isa_list_text(entries, named))
+
+
+@app.command()
+def check(as_json: Json = False, corpus: Corpus = None) -> None:
+    """Everything wrong with the corpora, as path:line: message; exit code 1 when there is something.
+
+    Example: warplore check
+    """
+    from retriever.check import check_corpus
+    from retriever.json_forms import SCHEMA
+
+    with _open(corpus) as core:
+        problems, files = check_corpus(core.root)
+    if as_json:
+        _print_json({"schema": SCHEMA, "files": files, "problems": problems})
+    else:
+        print(*problems, sep="\n", end="\n" if problems else "")
+        print(f"{files} files read, {len(problems)} problems")
+    if problems:
+        raise typer.Exit(1)
+
+
+@index_app.command("build")
+def index_build(
+    fresh: Annotated[bool, typer.Option("--fresh", help="Compute every vector anew.")] = False,
+    as_json: Json = False,
+    corpus: Corpus = None,
+    store: Store = None,
+    encoder: Encoder = None,
+) -> None:
+    """Bring the index up to date. A killed build leaves the old index usable.
+
+    Example: warplore index build
+    """
+    from retriever.json_forms import SCHEMA
+
+    with _open(corpus, store, encoder) as core:
+        result = core.build(fresh=fresh)
+    if as_json:
+        _print_json({"schema": SCHEMA, "records": result.records, "chunks": result.chunks, "encoded": result.encoded, "problems": list(result.problems)})
+    else:
+        print(f"{result.records} records, {result.chunks} chunks, {result.encoded} newly encoded: {core.index_folder}")
+        for problem in result.problems:
+            print(f"left out: {problem}", file=sys.stderr)
+    if result.problems:
+        raise typer.Exit(1)
+
+
+@index_app.command("status")
+def index_status(as_json: Json = False, corpus: Corpus = None, store: Store = None, encoder: Encoder = None) -> None:
+    """Whether the index is there, whole and up to date; exit code 3 when it is not.
+
+    Example: warplore index status
+    """
+    from retriever.json_forms import SCHEMA
+
+    with _open(corpus, store, encoder) as core:
+        status = core.status()
+    if as_json:
+        form = {"folder": str(status.folder), "state": status.state, "detail": status.detail}
+        _print_json({"schema": SCHEMA, **form, "records": status.records, "chunks": status.chunks, "encoder": status.encoder})
+    else:
+        print(f"{status.state}: {status.detail}\n{status.records} records, {status.chunks} chunks, encoder {status.encoder or '-'}\n{status.folder}")
+    if status.state != "fresh":
+        raise typer.Exit(3)
+
+
+@zoo_app.command("list")
+def zoo_list(gpu: GpuName = None, as_json: Json = False, corpus: Corpus = None) -> None:
+    """Every implementation with its languages, targets and what proves it; imports no kernel.
+
+    Example: warplore zoo list --gpu H200
+    """
+    from retriever.inputs import find_gpu
+    from retriever.json_forms import SCHEMA
+    from retriever.terminal import print_zoo
+    from retriever.zoo import zoo_rows
+
+    with _open(corpus) as core:
+        named = find_gpu(gpu, core.gpus) if gpu else None
+        rows = zoo_rows(core, named)
+    if as_json:
+        _print_json({"schema": SCHEMA, "implementations": rows})
+    else:
+        print_zoo(rows, named)
+
+
+@zoo_app.command("validate")
+def zoo_validate(
+    name: Annotated[str, typer.Argument(help="OPERATOR/IMPLEMENTATION, or an operator for all of its implementations.")],
+    rounds: Annotated[int, typer.Option("--rounds", help="Interleaved timing rounds.", min=3)] = 30,
+    as_json: Json = False,
+) -> None:
+    """Run an implementation on this machine's GPU against its float64 reference and its baselines, and write its record.
+
+    Example: warplore zoo validate softmax/triton_rowwise
+    """
+    from retriever.json_forms import SCHEMA
+    from retriever.terminal import print_validations
+    from retriever.zoo import validate
+
+    records = validate(name, rounds, lambda line: print(f"warplore: {line}", file=sys.stderr))
+    if as_json:
+        _print_json({"schema": SCHEMA, "records": records})
+    else:
+        print_validations(records)
+    if any(record["verdict"] != "accepted" for record in records):
+        raise typer.Exit(1)
+
+
+@skills_app.command("install")
+def skills_install(
+    folder: Annotated[Path, typer.Argument(help="Where the agent looks for skills, for example .claude/skills.")],
+    force: Annotated[bool, typer.Option("--force", help="Replace skills of the same name.")] = False,
+    as_json: Json = False,
+    corpus: Corpus = None,
+) -> None:
+    """Copy the Agent Skills into a folder.
+
+    Example: warplore skills install .claude/skills
+    """
+    from indexer.locations import corpus_root
+    from retriever.json_forms import SCHEMA
+    from retriever.skills import install_skills
+
+    installed = install_skills(corpus_root(corpus), folder, force=force)
+    if as_json:
+        _print_json({"schema": SCHEMA, "installed": [str(path) for path in installed]})
+    else:
+        print(*(f"installed {path}" for path in installed), sep="\n")
+
+
+def main() -> None:
+    """Run the command line; every WarploreError becomes one message and its exit code."""
+    from indexer.errors import WarploreError
+
+    try:
+        app()
+    except WarploreError as error:
+        print(f"warplore: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)

@@ -1,0 +1,113 @@
+"""The JSON of every command, as plain dictionaries. Others build on it: a change of shape raises SCHEMA."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from indexer.gpus import Gpu
+from retriever.diagnosis import Diagnosis
+from retriever.pack import Pack
+from retriever.rank import Hit, Ranking
+from retriever.reports.profile import Profile, Report
+from retriever.situation import Situation
+
+SCHEMA = 1
+
+
+def gpu_json(gpu: Gpu) -> dict[str, Any]:
+    """A resolved GPU with its product's and its capability's facts; unknown values are null."""
+    product = gpu.product.model_dump(mode="json") if gpu.product else None
+    return {
+        "id": gpu.id,
+        "name": gpu.name,
+        "asked": gpu.asked,
+        "compute_capability": gpu.compute_capability,
+        "product": product,
+        "capability": gpu.capability.model_dump(mode="json"),
+    }
+
+
+def situation_json(situation: Situation) -> dict[str, Any]:
+    """What was understood and from where."""
+    gpu = situation.gpu
+    return {
+        "ask": situation.ask,
+        "readings": [asdict(reading) for reading in situation.readings],
+        "kernel": asdict(situation.kernel) if situation.kernel else None,
+        "gpu": {"id": gpu.id, "name": gpu.name, "compute_capability": gpu.compute_capability, "from": situation.gpu_source} if gpu else None,
+        "notes": list(situation.notes),
+    }
+
+
+def diagnosis_json(diagnosis: Diagnosis, profile: Profile | None = None, gpu: Gpu | None = None) -> dict[str, Any]:
+    """One kernel's bottlenecks with their evidence, what is missing and what to collect next."""
+    form: dict[str, Any] = {
+        "name": diagnosis.kernel,
+        "gpu": gpu.name if gpu else None,
+        "bottlenecks": [
+            {
+                "id": bottleneck.id,
+                "severity": round(bottleneck.severity, 1),
+                "evidence": [
+                    {"metric": e.metric, "value": e.value, "unit": e.unit, "op": e.op, "threshold": e.threshold, "source": e.source}
+                    for e in bottleneck.evidence
+                ],
+                "guide": bottleneck.guide,
+                "cures": list(bottleneck.cures),
+            }
+            for bottleneck in diagnosis.bottlenecks
+        ],
+        "missing": [{"bottleneck": item.bottleneck, "guide": item.guide, "metrics": list(item.metrics)} for item in diagnosis.missing],
+        "collect_next": diagnosis.collect_next,
+    }
+    if profile:
+        form |= {"grid": profile.grid, "block": profile.block, "compute_capability": profile.compute_capability}
+    return form
+
+
+def diagnose_json(report: Report, kernels: list[dict[str, Any]]) -> dict[str, Any]:
+    """The answer of `diagnose`."""
+    return {"schema": SCHEMA, "source": report.source, "layout": report.layout, "kernels": kernels, "notes": list(report.notes)}
+
+
+def hit_json(hit: Hit) -> dict[str, Any]:
+    """One hit of `search`."""
+    return {
+        "id": hit.id,
+        "kind": hit.kind,
+        "title": hit.record["title"],
+        "summary": hit.record["summary"],
+        "path": hit.path,
+        "lines": hit.lines,
+        "score": hit.score,
+        "parts": hit.parts,
+        "applicability": {"status": hit.applicability.status, "reason": hit.applicability.reason},
+        "evidence": {"level": hit.evidence.level, "text": hit.evidence.text},
+        "why": list(hit.why),
+    }
+
+
+def search_json(situation: Situation, ranking: Ranking, hits: tuple[Hit, ...], advice: list[str]) -> dict[str, Any]:
+    """The answer of `search`; with `nothing_fits` the hits are empty and the nearest misses stand apart."""
+    shown = [hit_json(hit) for hit in hits]
+    return {
+        "schema": SCHEMA,
+        "situation": situation_json(situation),
+        "hits": [] if ranking.nothing_fits else shown,
+        "nothing_fits": ranking.nothing_fits,
+        "nearest_misses": shown if ranking.nothing_fits else [],
+        "advice": advice,
+    }
+
+
+def context_json(situation: Situation, pack: Pack) -> dict[str, Any]:
+    """The answer of `context`."""
+    return {
+        "schema": SCHEMA,
+        "situation": situation_json(situation),
+        "diagnosis": [diagnosis_json(diagnosis) for diagnosis in situation.diagnoses],
+        "sections": [{"id": s.id, "kind": s.kind, "text": s.text, "tokens": s.tokens} for s in pack.sections],
+        "left_out": list(pack.left_out),
+        "tokens": pack.tokens,
+    }

@@ -1,0 +1,182 @@
+"""Candidates to hits: fusion, then named and bounded adjustments, each kept so that a hit can explain itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from indexer.index import Index
+from retriever.applicability import Applicability, applicability
+from retriever.candidates import Rankings
+from retriever.evidence import Evidence, evidence
+from retriever.fuse import reciprocal_rank_fusion
+from retriever.situation import Situation
+
+WEIGHTS = {"lexical": 1.0, "dense": 0.6, "structured": 1.2}  # BM25 was the stronger text ranker on public kernel text; tags know the GPU's report
+
+# Adjustments, each added to a fused score between 0 and 1. Guesses, bounded so that no single one beats a rank near the top.
+APPLICABILITY = {"runs": 0.10, "adapt": -0.05, "never": -0.60, "unknown": 0.0}
+EVIDENCE = {
+    "validated-here": 0.12,
+    "validated-sibling": 0.10,
+    "validated-elsewhere": 0.07,
+    "assembled": 0.04,
+    "compiled": 0.03,
+    "stated": 0.0,
+    "none": -0.05,
+}
+FAMILY_MATCH, FAMILY_MISMATCH = 0.12, -0.15
+LANGUAGE_MATCH = 0.05
+REVERTED = -0.04
+
+# Below all three, a question has nothing to do with the corpus; read off unrelated questions in tests/test_floor.py.
+FLOOR_COVERAGE = 0.55
+FLOOR_SIMILARITY = 0.40
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One record of an answer."""
+
+    record: dict[str, Any]
+    score: float
+    """Higher is better; comparable within one answer."""
+    parts: dict[str, float] = field(hash=False)
+    """What each stage gave: ranks of the three rankings, the fused score and every adjustment."""
+    applicability: Applicability
+    evidence: Evidence
+    path: str
+    lines: str
+    """`start-end` of the best matching chunk, or of the whole page."""
+    why: tuple[str, ...]
+
+    @property
+    def id(self) -> str:
+        return self.record["id"]
+
+    @property
+    def kind(self) -> str:
+        return self.record["kind"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The whole ordered answer to a situation."""
+
+    hits: tuple[Hit, ...]
+    """Score descending, then id."""
+    nothing_fits: bool
+    """True when the question has nothing to do with the corpus; `hits` are then only the nearest misses."""
+    excluded: tuple[Hit, ...]
+    """Hits left out because they can never run on the GPU."""
+
+
+def rank(situation: Situation, rankings: Rankings, index: Index, *, include_never: bool = False) -> Ranking:
+    """Every candidate scored and ordered."""
+    lists = {
+        name: [candidate.record_id for candidate in getattr(rankings, name)] for name in WEIGHTS if getattr(rankings, name)
+    }
+    fused = reciprocal_rank_fusion(lists, WEIGHTS)
+    positions = {name: {id: rank for rank, id in enumerate(ids, start=1)} for name, ids in lists.items()}
+    rows = {candidate.record_id: candidate.row for name in ("dense", "lexical") for candidate in getattr(rankings, name)}
+    hits = [
+        _hit(index.records[id], score, {name: ranks[id] for name, ranks in positions.items() if id in ranks}, rows.get(id), situation, index)
+        for id, score in fused.items()
+    ]
+    hits.sort(key=lambda hit: (-hit.score, hit.id))
+    never = tuple(hit for hit in hits if hit.applicability.status == "never")
+    kept = tuple(hits) if include_never else tuple(hit for hit in hits if hit.applicability.status != "never")
+    return Ranking(kept, nothing_fits(situation, rankings), () if include_never else never)
+
+
+def nothing_fits(situation: Situation, rankings: Rankings) -> bool:
+    """Whether neither a word of the vocabulary nor the text itself ties the question to the corpus."""
+    tied = any(situation.words(kind) for kind in ("families", "techniques", "bottlenecks", "features")) or situation.diagnoses
+    return not tied and rankings.coverage < FLOOR_COVERAGE and rankings.similarity < FLOOR_SIMILARITY
+
+
+def _hit(
+    record: dict[str, Any], fused: float, ranks: dict[str, int], row: int | None, situation: Situation, index: Index
+) -> Hit:
+    usable = applicability(record, situation.gpu)
+    proof = evidence(record, situation.gpu)
+    adjustments, why = _adjustments(record, situation, usable, proof)
+    parts = {f"{name}_rank": float(position) for name, position in ranks.items()} | {"fused": round(fused, 4)} | adjustments
+    path, lines = record["location"].rsplit(":", 1)
+    if row is not None:
+        chunk = index.chunks[row]
+        path, lines = chunk["path"], f"{chunk['start']}-{chunk['end']}"
+    return Hit(record, round(fused + sum(adjustments.values()), 4), parts, usable, proof, path, lines, why)
+
+
+def _adjustments(
+    record: dict[str, Any], situation: Situation, usable: Applicability, proof: Evidence
+) -> tuple[dict[str, float], tuple[str, ...]]:
+    """Named adjustments, and the reasons for this record in words."""
+    severities = situation.severities
+    shared = [word for word in record.get("bottlenecks", ()) if word in severities]
+    diagnosed = {b.id for diagnosis in situation.diagnoses for b in diagnosis.bottlenecks}
+    why = []
+    if measured := [word for word in shared if word in diagnosed]:
+        why.append(f"the report shows {', '.join(measured)}")
+    elif shared:
+        why.append(f"about {', '.join(shared)}")
+    adjustments = {"applicability": APPLICABILITY[usable.status], "evidence": EVIDENCE[proof.level]}
+    families = set(situation.words("families")[:2])
+    if record["kind"] in ("zoo", "pr") and families:
+        same = families & set(record.get("families", ()))
+        adjustments["family"] = FAMILY_MATCH if same else FAMILY_MISMATCH
+        if same:
+            why.append(f"same operator family ({', '.join(sorted(same))})")
+    if record["kind"] in ("zoo", "pr") and set(situation.words("languages")) & set(record.get("languages", ())):
+        adjustments["language"] = LANGUAGE_MATCH
+    own = (record["id"].split("/")[1],) if record["kind"] == "technique" else record.get("techniques", ())
+    if asked := [word for word in own if word in situation.words("techniques")]:
+        why.append(f"uses {', '.join(asked)}" if record["kind"] != "technique" else "the technique asked for")
+    elif lacking := [word for word in own if word in situation.missing_techniques]:
+        why.append(f"the kernel lacks {', '.join(lacking)}")
+    elif wanted := [word for word in own if word in situation.wanted_techniques]:
+        why.append(f"{', '.join(wanted)} cures what the report shows")
+    if record.get("fate", {}).get("status") in ("reverted", "partly-reverted"):
+        adjustments["reverted"] = REVERTED
+        why.append("was reverted later: read why before repeating it")
+    if usable.status != "unknown":
+        why.append(f"{usable.status}: {usable.reason}")
+    if record["kind"] in ("zoo", "isa", "pr"):
+        why.append(proof.text)
+    return adjustments, tuple(why or ["matches the words of the question"])
+
+
+def mix_kinds(hits: tuple[Hit, ...], count: int) -> tuple[Hit, ...]:
+    """The best `count` hits with no kind taking more than half of the places while others are left; order kept."""
+    cap = max(2, (count + 1) // 2)
+    taken: list[Hit] = []
+    spare: list[Hit] = []
+    used: dict[str, int] = {}
+    for hit in hits:
+        if len(taken) == count:
+            break
+        if used.get(hit.kind, 0) < cap:
+            taken.append(hit)
+            used[hit.kind] = used.get(hit.kind, 0) + 1
+        else:
+            spare.append(hit)
+    taken += spare[: count - len(taken)]
+    return tuple(sorted(taken, key=lambda hit: (-hit.score, hit.id)))
+
+
+def search_advice(situation: Situation, ranking: Ranking, hits: tuple[Hit, ...]) -> list[str]:
+    """What to do next with an answer: what emptied or narrowed it, and what would sharpen it."""
+    advice = []
+    if ranking.nothing_fits:
+        advice.append("No word of the vocabulary and too few words of the corpus are in the question: name the operator, the symptom or an instruction.")
+    elif not hits:
+        advice.append("No entry of that kind matches: leave out --kind to see the others.")
+    if ranking.excluded and situation.gpu:
+        count = len(ranking.excluded)
+        advice.append(f"{count} {'entry' if count == 1 else 'entries'} can never run on {situation.gpu.name} and stay out; --all shows them with the reason.")
+    if situation.gpu is None and hits:
+        advice.append("Name the GPU (--gpu H200) to rank by what runs there.")
+    if hits and not ranking.nothing_fits:
+        advice.append(f"Whole entry: warplore show {hits[0].id}")
+    return advice

@@ -1,0 +1,203 @@
+"""Markdown of the parts of an answer. Each function takes values and gives text; nothing is read but the pages themselves."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from indexer.corpus import split_front_matter
+from indexer.gpus import Gpu, GpuTable
+from retriever.diagnosis import Diagnosis
+from retriever.evidence import Evidence
+from retriever.rank import Hit
+from retriever.situation import Situation
+
+FENCES = {".py": "python", ".cu": "cuda", ".ptx": "ptx"}
+
+
+def situation_text(situation: Situation) -> str:
+    """What was understood, one line a subject."""
+    lines = ["# Context for optimising this kernel", "", "## Situation", ""]
+    if situation.ask:
+        lines.append(f"- Asked: {situation.ask}")
+    kernel = situation.kernel
+    if kernel:
+        names = ", ".join(kernel.kernels) or "no device entry point found"
+        lines.append(f"- Kernel: `{kernel.source}`, {kernel.language}{'' if kernel.parsed else ' (did not parse; read by patterns)'}: {names}")
+        for label, facts in (
+            ("Family", kernel.families[:2]),
+            ("Data types", kernel.dtypes),
+            ("Techniques present", kernel.techniques),
+            ("Techniques missing", kernel.missing),
+            ("Suspicious places", kernel.symptoms),
+            ("Hardware features used", kernel.features),
+        ):
+            if facts:
+                lines.append(f"- {label}: " + "; ".join(f"{fact.id} (line {fact.line}: {fact.why})" for fact in facts))
+        if kernel.tiles:
+            lines.append("- Constants: " + ", ".join(f"{name} = {value}" for name, value in sorted(kernel.tiles.items())))
+        lines += [f"- Note: {note}" for note in kernel.notes]
+    else:
+        words = [f"{word}" for kind in ("families", "techniques", "bottlenecks") for word in situation.words(kind)]
+        if words:
+            lines.append(f"- Read as: {', '.join(words)}")
+    lines += [f"- Note: {note}" for note in situation.notes]
+    return "\n".join(lines)
+
+
+def gpu_text(gpu: Gpu | None, source: str) -> str:
+    """The GPU's limits, or how to name one."""
+    if gpu is None:
+        return "## GPU\n\nNot named, so nothing is ranked or refused by GPU. Add `--gpu H200` (any product name, `9.0`, or `auto`)."
+    capability, product = gpu.capability, gpu.product
+    lines = [f"## GPU: {gpu.name} (sm_{gpu.sm}, {capability.architecture}{f', from {source}' if source else ''})", ""]
+    if product:
+        facts = [f"{product.sms} SMs" if product.sms else "", f"L2 {product.l2_bytes / 2**20:.0f} MiB" if product.l2_bytes else ""]
+        if product.bandwidth_gbps:
+            facts.append(f"{product.memory_type or 'memory'} {product.bandwidth_gbps:,.0f} GB/s")
+        peaks = [f"{name} {value:g}" for name, value in product.peaks_tflops.items()]
+        lines.append("- " + ", ".join(fact for fact in facts if fact))
+        if peaks:
+            lines.append(f"- Dense peaks (data sheet, TFLOP/s): {', '.join(peaks)}{_ridge(product)}")
+    lines.append(
+        f"- Per SM: {capability.warps_per_sm} warps, {capability.blocks_per_sm} blocks, {capability.registers_per_sm:,} registers, "
+        f"{capability.smem_per_sm_bytes:,} bytes of shared memory ({capability.smem_per_block_bytes:,} a block)"
+    )
+    lines.append(f"- Features: {', '.join(capability.features)}")
+    return "\n".join(lines)
+
+
+def sources_text(gpu: Gpu, table: GpuTable) -> str:
+    """Where each value of a GPU comes from."""
+    lines = ["## Sources", ""]
+    backed = {key: list(fields) for key, fields in gpu.product.sources.items()} if gpu.product else {}
+    for key in gpu.capability.sources:
+        backed.setdefault(key, []).append(f"compute capability {gpu.compute_capability}")
+    for key, fields in backed.items():
+        source = table.sources[key]
+        lines.append(f"- {', '.join(fields)}: {source.title}{f' ({source.revision})' if source.revision else ''}{f', {source.url}' if source.url else ''}")
+    if gpu.product and gpu.product.notes:
+        lines += ["", gpu.product.notes]
+    return "\n".join(lines)
+
+
+def _ridge(product) -> str:
+    peak = product.peaks_tflops.get("bf16") or product.peaks_tflops.get("fp16")
+    if not peak or not product.bandwidth_gbps:
+        return ""
+    return f"; below {peak * 1000 / product.bandwidth_gbps:.0f} FLOP a byte a 16-bit tensor-core kernel is bound by memory"
+
+
+def diagnosis_text(diagnoses: tuple[Diagnosis, ...], *, heading: str = "## Diagnosis") -> str:
+    """Bottlenecks with the metrics that triggered them, one block a kernel."""
+    lines = [heading]
+    for diagnosis in diagnoses:
+        lines += ["", f"Kernel `{diagnosis.kernel}`:"]
+        for bottleneck in diagnosis.bottlenecks:
+            evidence = "; ".join(f"{e.metric} = {number(e.value)}{e.unit and ' ' + e.unit} ({e.op} {number(e.threshold)})" for e in bottleneck.evidence)
+            lines.append(f"- **{bottleneck.id}**, severity {bottleneck.severity:.0f}: {evidence}")
+        if not diagnosis.bottlenecks:
+            lines.append("- no signature of the guides holds")
+        if diagnosis.missing:
+            lines.append(f"- not decided for lack of metrics: {', '.join(item.bottleneck for item in diagnosis.missing)}")
+    return "\n".join(lines)
+
+
+def number(value: float) -> str:
+    """A number as a person reads it: no more than four significant digits, thousands grouped."""
+    if value == int(value) and abs(value) < 1e15:
+        return f"{int(value):,}"
+    return f"{value:,.1f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def hit_heading(hit: Hit) -> str:
+    """Title, id, what it rests on and why it is here."""
+    lines = [f"### {hit.record['title']}", "", f"`{hit.id}` ({hit.path}:{hit.lines})"]
+    if hit.applicability.status in ("adapt", "never"):
+        lines.append(f"**{hit.applicability.status}**: {hit.applicability.reason}")
+    lines.append("Why: " + "; ".join(hit.why))
+    return "\n".join(lines)
+
+
+def brief(hit: Hit) -> str:
+    """Heading and summary; for an implementation its measured record too."""
+    text = f"{hit_heading(hit)}\n\n{hit.record['summary']}"
+    if hit.kind == "zoo":
+        text += timings_text(hit.evidence)
+    if hit.kind == "pr":
+        text += precedent_facts(hit.record)
+    return text
+
+
+def timings_text(proof: Evidence) -> str:
+    """The measured record of an implementation as a table, or that there is none."""
+    validation = proof.validation
+    if not validation or not validation.get("timings"):
+        return f"\n\nMeasured record: none ({proof.text})."
+    rows = []
+    names = sorted({name for timing in validation["timings"] for name in timing.get("baselines", {})})
+    for timing in validation["timings"]:
+        cells = [timing["case"], f"{timing['time_us']:.1f}", rate(timing, validation), f"{100 * timing['share_of_ceiling']:.0f} %"]
+        for name in names:
+            speedup = (timing.get("baselines", {}).get(name) or {}).get("speedup")
+            cells.append(f"{speedup:.2f}x" if speedup else "-")
+        rows.append(f"| {' | '.join(cells)} |")
+    head = ["case", "time (us)", "rate", "of ceiling", *(f"vs {name}" for name in names)]
+    table = "\n".join([f"| {' | '.join(head)} |", f"|{'---|' * len(head)}", *rows])
+    ceilings = validation.get("ceilings", {})
+    ceiling = ", ".join(f"{key.replace('_', ' ')} {value:,.0f}" for key, value in sorted(ceilings.items()) if isinstance(value, int | float))
+    return f"\n\nMeasured record ({proof.text}; ceilings of that run: {ceiling}):\n\n{table}"
+
+
+def rate(timing: dict[str, Any], validation: dict[str, Any]) -> str:
+    """The achieved rate in the unit of the operator's ceiling."""
+    if "matmul_tflops" in validation.get("ceilings", {}):
+        return f"{timing['tflops']:.0f} TFLOP/s"
+    return f"{timing['gbps']:.0f} GB/s"
+
+
+def precedent_facts(record: dict[str, Any]) -> str:
+    """Repository, date, stated figures and later fate of a precedent, one line each."""
+    number_text = f"#{record['number']}" if record.get("number") else record["commit"][:12]
+    lines = [f"\n\n{record['repo']} {number_text}, merged {record['merged']}, {record['fate']['status']}"]
+    if record["fate"].get("by"):
+        lines[0] += f" (by {', '.join(record['fate']['by'])})"
+    for figure in record.get("figures", ())[:2]:
+        values = [f"{key} {number(figure[key])}" for key in ("before", "after", "ratio") if figure.get(key) is not None]
+        lines.append(f"- stated: {figure['metric']}: {', '.join(values)} ({figure['conditions']})")
+    return "\n".join(lines)
+
+
+def page_body(root: Path, path: str) -> str:
+    """The markdown of a page below its front matter, headings two levels deeper than in the file."""
+    _, body, _ = split_front_matter((root / path).read_text(encoding="utf-8"), path)
+    return deepen(body.strip(), 2)
+
+
+def deepen(markdown: str, levels: int) -> str:
+    """The markdown with its headings `levels` deeper, code fences untouched."""
+    lines, fenced = [], False
+    for line in markdown.splitlines():
+        if line.startswith(("```", "~~~")):
+            fenced = not fenced
+        lines.append("#" * levels + line if line.startswith("#") and not fenced else line)
+    return "\n".join(lines)
+
+
+def page_sections(body: str, names: tuple[str, ...]) -> str:
+    """Those sections of a page body (as `page_body` gives it) whose heading is in `names`."""
+    parts = re.split(r"(?m)^(?=#### )", body)
+    return "\n".join(part.strip() + "\n" for part in parts if part.startswith("#### ") and part[5:].split("\n", 1)[0].strip() in names).strip()
+
+
+def code_text(root: Path, record: dict[str, Any]) -> str:
+    """Every source file of an implementation, whole, in fences."""
+    page = root / record["location"].rsplit(":", 1)[0]
+    parts = []
+    for suffix in (".cu", ".py"):
+        source = page.with_suffix(suffix)
+        if source.is_file():
+            where = source.relative_to(root).as_posix()
+            parts.append(f"`{where}`:\n\n```{FENCES[suffix]}\n{source.read_text(encoding='utf-8').rstrip()}\n```")
+    return "\n\n".join(parts)

@@ -1,0 +1,134 @@
+"""A launch while it is being read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from retriever.reports.names import names_for
+from retriever.reports.profile import Metric, Profile, RuleMessage
+from retriever.reports.units import NumberStyle, base_unit, is_missing, scaled
+
+MAX_NOTES = 40  # a guess: more lines of complaint than anyone reads
+
+Dimensions = tuple[int, int, int]
+
+SEVERITIES = {"OK": "INF", "INFO": "INF", "OPTIMIZATION": "OPT", "WARNING": "WRN", "ERROR": "ERR"}
+"""Tags that other versions use for the four that remain; `OK` was 2020's word for a remark."""
+
+_NOT_FOUND = re.compile(r"[Mm]etric \"?([a-z][a-z0-9]*__[\w.]*\w)\"? (?:was )?not found")
+_TRIPLE = re.compile(r"\(?\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*\)?")
+
+
+def kernel_name(signature: str) -> str:
+    """`signature` without its trailing argument list, template arguments kept."""
+    depth = 0
+    if not signature.endswith(")"):
+        return signature
+    for position in range(len(signature) - 1, -1, -1):
+        depth += {")": 1, "(": -1}.get(signature[position], 0)
+        if depth == 0:
+            return signature[:position].rstrip() or signature
+    return signature
+
+
+def triple(cell: str) -> Dimensions | None:
+    """`(256, 1, 1)` as numbers; None for anything else."""
+    match = _TRIPLE.fullmatch(cell.strip())
+    return (int(match[1]), int(match[2]), int(match[3])) if match else None
+
+
+def dimensions(metrics: Mapping[str, Metric], prefix: str) -> Dimensions | None:
+    """Extents from `<prefix>_x`, `_y` and `_z` (`launch__grid_dim`), if the report has all three."""
+    found = [metrics.get(f"{prefix}_{axis}") for axis in "xyz"]
+    if not all(found):
+        return None
+    x, y, z = (int(metric.value) for metric in found if metric)
+    return x, y, z
+
+
+def capability(metrics: Mapping[str, Metric]) -> str | None:
+    """`9.0` from the device attributes, if the report has them."""
+    found = [metrics.get(f"device__attribute_compute_capability_{part}") for part in ("major", "minor")]
+    return ".".join(str(int(metric.value)) for metric in found if metric) if all(found) else None
+
+
+@dataclass(slots=True)
+class Notes:
+    """What is worth telling about the reading, capped."""
+
+    lines: list[str] = field(default_factory=list)
+    dropped: int = 0
+
+    def add(self, line: int, text: str) -> None:
+        if len(self.lines) < MAX_NOTES:
+            self.lines.append(f"line {line}: {text}")
+        else:
+            self.dropped += 1
+
+    def finish(self, first: str) -> tuple[str, ...]:
+        more = (f"{self.dropped} more notes left out",) if self.dropped else ()
+        return (first, *self.lines, *more)
+
+
+@dataclass(slots=True)
+class Draft:
+    """One launch's parts as they come; `finish` makes the Profile."""
+
+    signature: str
+    location: str
+    grid: Dimensions | None = None
+    block: Dimensions | None = None
+    device: str | None = None
+    compute_capability: str | None = None
+    launch_id: str = ""
+    invocations: int = 1
+    metrics: dict[str, Metric] = field(default_factory=dict)
+    unavailable: dict[str, None] = field(default_factory=dict)
+    attributes: dict[str, str] = field(default_factory=dict)
+    rules: list[RuleMessage] = field(default_factory=list)
+    sections: dict[str, None] = field(default_factory=dict)
+
+    def add(self, name: str, cell: str, unit: str, location: str, style: NumberStyle) -> None:
+        """Keeps one row's value in base units; the first row of a metric stands."""
+        base, factor = base_unit(unit)
+        value = style.number(cell, base)
+        if value is not None:
+            self.metrics.setdefault(name, Metric(scaled(value, factor), base, location))
+        elif is_missing(cell):
+            self.unavailable.setdefault(name)
+        else:
+            self.attributes.setdefault(name, cell)
+
+    def add_rule(self, rule: RuleMessage) -> None:
+        """Keeps a rule's message; one that failed for want of a metric names that metric as unavailable."""
+        self.rules.append(rule)
+        absent = _NOT_FOUND.search(rule.text) if rule.severity == "ERR" else None
+        if absent:
+            self.unavailable.setdefault(absent[1])
+
+    def finish(self) -> Profile:
+        """The launch as a frozen Profile."""
+        metrics = dict(self.metrics)
+        for name, metric in self.metrics.items():
+            for other in names_for(name, self.metrics)[1:]:
+                metrics.setdefault(other, metric)
+        unavailable = dict.fromkeys(name for old in self.unavailable for name in names_for(old, self.unavailable))
+        name = kernel_name(self.signature)
+        return Profile(
+            kernel=name,
+            signature=self.signature if name != self.signature else "",
+            grid=self.grid or dimensions(metrics, "launch__grid_dim"),
+            block=self.block or dimensions(metrics, "launch__block_dim"),
+            device=self.device or self.attributes.get("device__attribute_display_name"),
+            compute_capability=self.compute_capability or capability(metrics),
+            metrics=metrics,
+            unavailable=tuple(name for name in unavailable if name not in metrics),
+            rules=tuple(self.rules),
+            sections=tuple(self.sections),
+            attributes=self.attributes,
+            launch_id=self.launch_id,
+            invocations=self.invocations,
+            location=self.location,
+        )

@@ -1,0 +1,218 @@
+"""Section names, display labels and old metric names to the metric names that guides use.
+
+Labels and metrics come from the section files of Nsight Compute 2025; old labels from outputs of 2019 to 2022.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container
+from functools import lru_cache
+
+ELAPSED = ".avg.pct_of_peak_sustained_elapsed"
+ACTIVE = ".avg.pct_of_peak_sustained_active"
+
+RAW_NAME = re.compile(r"[a-z][a-z0-9]*__[A-Za-z0-9_]+(?:\.[a-z0-9_]+)*")
+"""A metric as the raw page writes it: `unit__quantity.rollup`."""
+
+SECTION_IDS = {
+    "GPU Speed Of Light": "SpeedOfLight",
+    "GPU Speed Of Light Throughput": "SpeedOfLight",
+    "GPU Speed Of Light Roofline Chart": "SpeedOfLight_RooflineChart",
+    "Roofline Chart (Overview)": "SpeedOfLight_RooflineChart",
+    "PM Sampling": "PmSampling",
+    "PM Sampling: Warp States": "PmSampling_WarpStates",
+    "Compute Workload Analysis": "ComputeWorkloadAnalysis",
+    "Memory Workload Analysis": "MemoryWorkloadAnalysis",
+    "Memory Workload Analysis Chart": "MemoryWorkloadAnalysis_Chart",
+    "Memory Workload Analysis Tables": "MemoryWorkloadAnalysis_Tables",
+    "Scheduler Statistics": "SchedulerStats",
+    "Warp State Statistics": "WarpStateStats",
+    "Instruction Statistics": "InstructionStats",
+    "Launch Statistics": "LaunchStats",
+    "Occupancy": "Occupancy",
+    "Source Counters": "SourceCounters",
+    "GPU and Memory Workload Distribution": "WorkloadDistribution",
+    "NVLink": "Nvlink",
+    "NVLink Topology": "Nvlink_Topology",
+    "NVLink Tables": "Nvlink_Tables",
+    "NUMA Affinity": "NumaAffinity",
+}
+"""Display name to identifier; rule rows of a CSV carry the identifier already."""
+
+LABELS: dict[tuple[str, str], str] = {
+    ("SpeedOfLight", "Compute (SM) Throughput"): f"sm__throughput{ELAPSED}",
+    ("SpeedOfLight", "Compute (SM) [%]"): f"sm__throughput{ELAPSED}",
+    ("SpeedOfLight", "SM [%]"): f"sm__throughput{ELAPSED}",
+    ("SpeedOfLight", "SOL SM"): f"sm__throughput{ELAPSED}",
+    ("SpeedOfLight", "Memory Throughput"): f"gpu__compute_memory_throughput{ELAPSED}",
+    ("SpeedOfLight", "Memory [%]"): f"gpu__compute_memory_throughput{ELAPSED}",
+    ("SpeedOfLight", "L1/TEX Cache Throughput"): f"l1tex__throughput{ACTIVE}",
+    ("SpeedOfLight", "SOL L1/TEX Cache"): f"l1tex__throughput{ACTIVE}",
+    ("SpeedOfLight", "SOL TEX"): f"l1tex__throughput{ACTIVE}",
+    ("SpeedOfLight", "L2 Cache Throughput"): f"lts__throughput{ELAPSED}",
+    ("SpeedOfLight", "SOL L2 Cache"): f"lts__throughput{ELAPSED}",
+    ("SpeedOfLight", "SOL L2"): f"lts__throughput{ELAPSED}",
+    ("SpeedOfLight", "DRAM Throughput"): f"gpu__dram_throughput{ELAPSED}",
+    ("SpeedOfLight", "SOL DRAM"): f"gpu__dram_throughput{ELAPSED}",
+    ("SpeedOfLight", "SOL FB"): f"gpu__dram_throughput{ELAPSED}",
+    ("SpeedOfLight", "Duration"): "gpu__time_duration.sum",
+    ("SpeedOfLight", "Elapsed Cycles"): "gpc__cycles_elapsed.max",
+    ("SpeedOfLight", "SM Active Cycles"): "sm__cycles_active.avg",
+    ("SpeedOfLight", "SM Frequency"): "gpc__cycles_elapsed.avg.per_second",
+    ("SpeedOfLight", "DRAM Frequency"): "dram__cycles_elapsed.avg.per_second",
+    ("SpeedOfLight", "Memory Frequency"): "dram__cycles_elapsed.avg.per_second",
+    ("ComputeWorkloadAnalysis", "SM Busy"): f"sm__instruction_throughput{ELAPSED}",
+    ("ComputeWorkloadAnalysis", "Issue Slots Busy"): f"sm__inst_issued{ELAPSED}",
+    ("ComputeWorkloadAnalysis", "Executed Ipc Active"): "sm__inst_executed.avg.per_cycle_active",
+    ("ComputeWorkloadAnalysis", "Executed Ipc Elapsed"): "sm__inst_executed.avg.per_cycle_elapsed",
+    ("ComputeWorkloadAnalysis", "Issued Ipc Active"): "sm__inst_issued.avg.per_cycle_active",
+    ("MemoryWorkloadAnalysis", "Memory Throughput"): "dram__bytes.sum.per_second",
+    ("MemoryWorkloadAnalysis", "Mem Busy"): f"gpu__compute_memory_access_throughput{ELAPSED}",
+    ("MemoryWorkloadAnalysis", "Max Bandwidth"): f"gpu__compute_memory_request_throughput{ELAPSED}",
+    ("MemoryWorkloadAnalysis", "Mem Pipes Busy"): f"sm__memory_throughput{ELAPSED}",
+    ("MemoryWorkloadAnalysis", "L1/TEX Hit Rate"): "l1tex__t_sector_hit_rate.pct",
+    ("MemoryWorkloadAnalysis", "L1 Hit Rate"): "l1tex__t_sector_hit_rate.pct",
+    ("MemoryWorkloadAnalysis", "L2 Hit Rate"): "lts__t_sector_hit_rate.pct",
+    ("MemoryWorkloadAnalysis", "Local Memory Spilling Requests"): "derived__local_spilling_requests",
+    ("MemoryWorkloadAnalysis", "Local Memory Spilling Request Overhead"): "derived__local_spilling_requests_pct",
+    ("SchedulerStats", "Active Warps Per Scheduler"): "smsp__warps_active.avg.per_cycle_active",
+    ("SchedulerStats", "Eligible Warps Per Scheduler"): "smsp__warps_eligible.avg.per_cycle_active",
+    ("SchedulerStats", "Issued Warp Per Scheduler"): "smsp__issue_active.avg.per_cycle_active",
+    ("SchedulerStats", "No Eligible"): f"smsp__issue_inst0{ACTIVE}",
+    ("SchedulerStats", "One or More Eligible"): f"smsp__issue_active{ACTIVE}",
+    ("WarpStateStats", "Warp Cycles Per Issued Instruction"): "smsp__average_warp_latency_per_inst_issued.ratio",
+    ("WarpStateStats", "Warp Cycles Per Executed Instruction"): "smsp__average_warps_active_per_inst_executed.ratio",
+    ("WarpStateStats", "Avg. Active Threads Per Warp"): "smsp__thread_inst_executed_per_inst_executed.ratio",
+    ("WarpStateStats", "Avg. Not Predicated Off Threads Per Warp"): "smsp__thread_inst_executed_pred_on_per_inst_executed.ratio",
+    ("InstructionStats", "Executed Instructions"): "smsp__inst_executed.sum",
+    ("InstructionStats", "Issued Instructions"): "smsp__inst_issued.sum",
+    ("InstructionStats", "Avg. Executed Instructions Per Scheduler"): "smsp__inst_executed.avg",
+    ("InstructionStats", "Avg. Issued Instructions Per Scheduler"): "smsp__inst_issued.avg",
+    ("LaunchStats", "Grid Size"): "launch__grid_size",
+    ("LaunchStats", "Block Size"): "launch__block_size",
+    ("LaunchStats", "Threads"): "launch__thread_count",
+    ("LaunchStats", "Registers Per Thread"): "launch__registers_per_thread",
+    ("LaunchStats", "Waves Per SM"): "launch__waves_per_multiprocessor",
+    ("LaunchStats", "# SMs"): "launch__sm_count",
+    ("LaunchStats", "# TPCs"): "launch__tpc_count",
+    ("LaunchStats", "Enabled TPC IDs"): "launch__tpc_enabled",
+    ("LaunchStats", "Stack Size"): "launch__stack_size",
+    ("LaunchStats", "Uses Green Context"): "launch__uses_green_context",
+    ("LaunchStats", "Function Cache Configuration"): "launch__func_cache_config",
+    ("LaunchStats", "Shared Memory Configuration Size"): "launch__shared_mem_config_size",
+    ("LaunchStats", "Static Shared Memory Per Block"): "launch__shared_mem_per_block_static",
+    ("LaunchStats", "Dynamic Shared Memory Per Block"): "launch__shared_mem_per_block_dynamic",
+    ("LaunchStats", "Driver Shared Memory Per Block"): "launch__shared_mem_per_block_driver",
+    ("Occupancy", "Theoretical Occupancy"): "sm__maximum_warps_per_active_cycle_pct",
+    ("Occupancy", "Theoretical Active Warps per SM"): "sm__maximum_warps_avg_per_active_cycle",
+    ("Occupancy", "Achieved Occupancy"): f"sm__warps_active{ACTIVE}",
+    ("Occupancy", "Achieved Active Warps Per SM"): "sm__warps_active.avg.per_cycle_active",
+    ("Occupancy", "Block Limit SM"): "launch__occupancy_limit_blocks",
+    ("Occupancy", "Block Limit Registers"): "launch__occupancy_limit_registers",
+    ("Occupancy", "Block Limit Shared Mem"): "launch__occupancy_limit_shared_mem",
+    ("Occupancy", "Block Limit Warps"): "launch__occupancy_limit_warps",
+    ("Occupancy", "Block Limit Barriers"): "launch__occupancy_limit_barriers",
+    ("SourceCounters", "Branch Efficiency"): "smsp__sass_average_branch_targets_threads_uniform.pct",
+    ("SourceCounters", "Avg. Divergent Branches"): "smsp__sass_branch_targets_threads_divergent.avg",
+    **{
+        ("WorkloadDistribution", f"{word} {label} {state} Cycles"): f"{unit}__cycles_{state.lower()}.{rollup}"
+        for label, unit in (("SM", "sm"), ("SMSP", "smsp"), ("L1", "l1tex"), ("L2", "lts"), ("DRAM", "dram"))
+        for word, state, rollup in (("Average", "Active", "avg"), ("Total", "Elapsed", "sum"))
+    },
+}
+"""(section identifier, display label) to metric."""
+
+EARLIER_MEANINGS = {
+    ("ComputeWorkloadAnalysis", "SM Busy"): f"sm__instruction_throughput{ACTIVE}",
+    ("ComputeWorkloadAnalysis", "Issue Slots Busy"): f"sm__inst_issued{ACTIVE}",
+}
+"""Labels that meant another metric in reports with the old kernel line (up to about 2022.1)."""
+
+TELLTALES = {
+    "SpeedOfLight": f"sm__throughput{ELAPSED}",
+    "ComputeWorkloadAnalysis": "sm__inst_executed.avg.per_cycle_active",
+    "MemoryWorkloadAnalysis": f"gpu__compute_memory_request_throughput{ELAPSED}",
+    "MemoryWorkloadAnalysis_Tables": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
+    "SchedulerStats": "smsp__warps_eligible.avg.per_cycle_active",
+    "WarpStateStats": "smsp__average_warp_latency_per_inst_issued.ratio",
+    "InstructionStats": "smsp__inst_issued.sum",
+    "LaunchStats": "launch__waves_per_multiprocessor",
+    "Occupancy": "sm__maximum_warps_per_active_cycle_pct",
+    "SourceCounters": "smsp__sass_average_branch_targets_threads_uniform.pct",
+    "WorkloadDistribution": "lts__cycles_active.avg",
+}
+"""For each section a metric that shows it was collected; the raw page does not name its sections."""
+
+_OLD_PREFIXES = (
+    (re.compile(r"dram__throughput\.(?=avg\.pct)"), "gpu__dram_throughput."),
+    (re.compile(r"dram__(bytes|sectors)_op_(?=read|write)"), r"dram__\1_"),
+    (re.compile(r"smsp__sass_inst_executed_op_(?=(?:local|global|shared)(?:_(?:ld|st))?\.)"), "smsp__inst_executed_op_"),
+    (re.compile(r"syslts__(?=t_sectors_srcunit_tex)"), "lts__"),
+)
+"""Names that versions or compute capabilities write differently for the same count, and the name guides use: `dram__throughput`
+in old scripts, `dram__bytes_op_read` and `smsp__sass_inst_executed_op_*` on CC 12.0, `syslts__` from CC 10.0."""
+
+_BY_LABEL: dict[str, set[str]] = {}
+for (_section, _label), _metric in LABELS.items():
+    _BY_LABEL.setdefault(_label.lower(), set()).add(_metric)
+
+_BY_SECTION = {(section, label.lower()): metric for (section, label), metric in LABELS.items()}
+_LABELS_OF: dict[str, list[str]] = {}
+for _section, _label in sorted(LABELS, key=lambda key: len(key[1]), reverse=True):
+    _LABELS_OF.setdefault(_section, []).append(_label.lower())
+
+
+def section_id(name: str) -> str:
+    """The identifier of a section given by display name or identifier; the name itself when it is not known."""
+    if name.startswith("GPU Speed Of Light Hierarchical Roofline"):
+        return "SpeedOfLight_HierarchicalRooflineChart"
+    return SECTION_IDS.get(name, name)
+
+
+def sections_shown(names: Container[str]) -> tuple[str, ...]:
+    """The sections whose metrics are among `names`."""
+    return tuple(section for section, metric in TELLTALES.items() if metric in names)
+
+
+@lru_cache(maxsize=8192)
+def metric_name(section: str, label: str, base_unit: str, earlier: bool = False) -> str:
+    """The metric behind a row: a raw name as it stands, else by section and label, else `section/label`.
+
+    `section` is an identifier. `Memory Throughput` outside its sections is told apart by `base_unit`; `earlier` is True for
+    reports with the old kernel line.
+    """
+    raw = RAW_NAME.search(label)
+    if raw:
+        return raw[0]
+    if earlier and (section, label) in EARLIER_MEANINGS:
+        return EARLIER_MEANINGS[section, label]
+    key = label.lower()
+    if key == "memory throughput" and section in ("", "SpeedOfLight", "MemoryWorkloadAnalysis"):
+        return LABELS["MemoryWorkloadAnalysis" if base_unit == "byte/s" else "SpeedOfLight", "Memory Throughput"]
+    known = _BY_SECTION.get((section, key))
+    if known:
+        return known
+    anywhere = _BY_LABEL.get(key, set())
+    return next(iter(anywhere)) if len(anywhere) == 1 else f"{section}/{label}"
+
+
+def known_label(text: str, section: str) -> str | None:
+    """The raw name, or the longest label of `section` (an identifier), that `text` begins with, as written in `text`."""
+    raw = RAW_NAME.match(text)
+    if raw:
+        return raw[0]
+    lowered = text.lower()
+    for label in _LABELS_OF.get(section, ()):
+        if lowered.startswith(label) and not text[len(label) : len(label) + 1].strip():
+            return text[: len(label)]
+    return None
+
+
+def names_for(name: str, present: Container[str] = ()) -> tuple[str, ...]:
+    """`name`, and the name that guides use for the same count unless the report has that one too (`present`)."""
+    for pattern, replacement in _OLD_PREFIXES:
+        if pattern.match(name):
+            renamed = pattern.sub(replacement, name, count=1)
+            return (name,) if renamed in present else (name, renamed)
+    return (name,)

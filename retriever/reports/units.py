@@ -1,0 +1,151 @@
+"""Numbers and units of a report in base units, whatever its locale and scale."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+ENOUGH_VOTES = 64  # a guess: one launch's table shows the decimal sign more often than that, so later rows add nothing
+GROUP_SPACES = str.maketrans("", "", " \u00a0\u202f'’")  # French and Swiss digit grouping
+
+PREFIXES = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
+"""Nsight Compute scales by powers of 1000, bytes included: 102.40 Kbyte of shared memory is 102400 bytes."""
+
+SECONDS_IN_NS = {
+    **dict.fromkeys(("s", "sec", "second"), 10**9),
+    **dict.fromkeys(("ms", "msec", "msecond"), 10**6),
+    **dict.fromkeys(("us", "µs", "μs", "usec", "usecond"), 10**3),
+    **dict.fromkeys(("ns", "nsec", "nsecond"), 1),
+}
+"""Spellings of time, 2019 (`usecond`) to now (`us`), in nanoseconds."""
+
+_PREFIXED = re.compile(r"([KkMGTP])(bytes?|hz|inst|cycle|sector|request|warp|thread|wavefront|flop|op)", re.IGNORECASE)
+_NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)*(?:[eE][+-]?\d+)?")
+_PLAIN = re.compile(r"-?(?:\d{1,15}|[1-9]\d{0,2}(?:,\d{3}){1,5})(?:\.\d{1,12})?")
+"""What nearly every number of a file with a decimal point looks like; a shortcut past the rules below, with the same outcome."""
+
+_WELL_FORMED = {
+    ".": re.compile(r"[+-]?(?:\d+|\d{1,3}(?:,\d{3})+)(?:\.\d+)?(?:[eE][+-]?\d+)?"),
+    ",": re.compile(r"[+-]?(?:\d+|\d{1,3}(?:\.\d{3})+)(?:,\d+)?(?:[eE][+-]?\d+)?"),
+}
+"""What a number looks like for each decimal sign; keeps lists such as `0,1,2` from being read as one number."""
+_MISSING = re.compile(r"(?:\(!\)\s*)?(?:n/?a|[+-]?nan|[+-]?inf(?:inity)?|-|)", re.IGNORECASE)
+
+
+@lru_cache(maxsize=4096)
+def base_unit(unit: str) -> tuple[str, float]:
+    """The base unit of a printed one and the factor to it: `Gbyte/second` gives `("byte/s", 1e9)`.
+
+    Words that are not known stay as they are with factor 1, so that no value is scaled on a guess.
+    """
+    numerator, slash, denominator = unit.strip().partition("/")
+    if not slash:
+        return _numerator(numerator)
+    top, factor = _numerator(numerator)
+    if denominator in SECONDS_IN_NS:
+        per_second = factor * (10**9 / SECONDS_IN_NS[denominator])
+        return ("hz" if top == "cycle" else f"{top}/s"), per_second
+    return f"{top}/{denominator}", factor
+
+
+def _numerator(word: str) -> tuple[str, float]:
+    if word in SECONDS_IN_NS:
+        return "ns", SECONDS_IN_NS[word]
+    match = _PREFIXED.fullmatch(word)
+    if match:
+        return _singular(match[2]), PREFIXES[match[1].upper()]
+    return _singular(word), 1
+
+
+def _singular(word: str) -> str:
+    return {"hz": "hz", "byte": "byte", "bytes": "byte", "cycles": "cycle"}.get(word.lower(), word)
+
+
+def scaled(value: float, factor: float) -> float:
+    """`value` in base units; rounded to the sixth decimal, so that 16.38 Kbyte is 16380 bytes and not 16379.999999999998."""
+    return value if factor == 1 else round(value * factor, 6)
+
+
+def is_missing(cell: str) -> bool:
+    """True for what stands where a value could not be measured: `n/a`, `(!) nan`, `-` or nothing."""
+    return _MISSING.fullmatch(cell.strip()) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class NumberStyle:
+    """How one file writes numbers: `decimal` is the decimal sign, the other of `.` and `,` groups digits."""
+
+    decimal: str
+    note: str
+    """The rule used, for the reader of the report."""
+
+    def number(self, cell: str, unit: str = "") -> float | None:
+        """The finite number in `cell`, not scaled; None for text and missing values.
+
+        A number that shows its own decimal sign is read by it; only `ddd.ddd` and `ddd,ddd` need the file's style.
+        """
+        if self.decimal == "." and _PLAIN.fullmatch(cell):
+            return float(cell.replace(",", ""))
+        return self._slow(cell.translate(GROUP_SPACES), unit)
+
+    def _slow(self, token: str, unit: str) -> float | None:
+        if not _NUMBER.fullmatch(token):
+            return self._instanced(token, unit)
+        decimal = _decimal_sign(token)
+        if decimal is None:
+            decimal = "." if unit == "%" and "," not in token else self.decimal
+        if not _WELL_FORMED[decimal].fullmatch(token):
+            return None
+        grouping = "," if decimal == "." else "."
+        value = float(token.replace(grouping, "").replace(",", "."))
+        return value if math.isfinite(value) else None
+
+    def _instanced(self, token: str, unit: str) -> float | None:
+        """The total in front of a list of instances: `12 (4; 8)`."""
+        head, bracket, _ = token.partition("(")
+        return self._slow(head, unit) if bracket and _NUMBER.fullmatch(head) else None
+
+
+def _decimal_sign(token: str) -> str | None:
+    """`.` or `,` when this number alone shows which it is; None when it has neither or could be read both ways."""
+    signs = [sign for sign in token if sign in ".,"]
+    if not signs:
+        return None
+    if len(set(signs)) == 2:
+        return signs[-1]
+    if len(signs) > 1:
+        return "," if signs[0] == "." else "."
+    whole, _, rest = token.lstrip("+-").replace(",", ".").partition(".")
+    digits = re.split("[eE]", rest)[0]
+    if len(digits) != 3 or len(whole) > 3 or whole.startswith("0"):
+        return signs[0]
+    return None
+
+
+def number_style(cells: Iterable[str]) -> NumberStyle:
+    """The style that most of the first 64 telling numbers show; a decimal point when none does.
+
+    `cells` is read no further than needed.
+    """
+    votes = {".": 0, ",": 0}
+    for cell in cells:
+        token = cell.translate(GROUP_SPACES)
+        sign = _decimal_sign(token) if _NUMBER.fullmatch(token) else None
+        if sign and _WELL_FORMED[sign].fullmatch(token):
+            votes[sign] += 1
+            if sum(votes.values()) >= ENOUGH_VOTES:
+                break
+    return _style(votes["."], votes[","])
+
+
+def _style(points: int, commas: int) -> NumberStyle:
+    if commas > points:
+        against = f", against {points}" if points else ""
+        return NumberStyle(",", f"numbers: comma is the decimal sign and point groups digits (shown by {commas} values{against})")
+    if points:
+        against = f", against {commas}" if commas else ""
+        return NumberStyle(".", f"numbers: point is the decimal sign and comma groups digits (shown by {points} values{against})")
+    return NumberStyle(".", "numbers: no value shows the decimal sign; a point is read as decimal, a comma as grouping")

@@ -1,0 +1,265 @@
+"""The one core behind every door: CLI, Python and MCP call these and get the same answers."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from indexer.build import BuildResult, Progress, build_index, corpus_digest, corpus_files_state
+from indexer.corpus import GLOBS, corpus_files, read_record, record_id
+from indexer.encoder import DEFAULT_MODEL, Encoder, load_encoder
+from indexer.errors import CorpusError, IndexMissingError, InputError, nearest
+from indexer.gpus import Gpu, GpuTable, load_gpus
+from indexer.index import Index, current_generation, load_index, read_manifest
+from indexer.locations import corpus_root
+from indexer.records import GuideRecord, Record
+from indexer.vocabulary import Vocabulary, load_vocabulary
+from retriever.candidates import rank_candidates
+from retriever.diagnosis import Diagnosis, diagnose
+from retriever.gpu_names import gpu_in_text
+from retriever.inputs import find_gpu, read_kernel_text
+from retriever.kernels.facts import KernelFacts
+from retriever.pack import DEFAULT_BUDGET, Pack, build_pack
+from retriever.rank import Ranking, rank
+from retriever.reports.profile import Profile, Report
+from retriever.reports.read import read_report
+from retriever.situation import Situation, read_situation
+
+MAX_DIAGNOSED_KERNELS = 3  # launches of a report that go into one situation; the longest are kept
+
+
+@dataclass(frozen=True, slots=True)
+class IndexStatus:
+    """State of the index on disk."""
+
+    folder: Path
+    state: str
+    """`fresh`, `out of date`, `missing` or `damaged`."""
+    detail: str
+    records: int = 0
+    chunks: int = 0
+    encoder: str = ""
+
+
+class Warplore:
+    """A corpus with its index.
+
+    Args:
+        root: corpus folder; None finds the one beside the packages, or `$WARPLORE_CORPUS`.
+        cache: folder for index and encoder; None takes `$WARPLORE_CACHE`, or the user's cache folder.
+        encoder: sentence-transformers model name, a folder, or `hash`.
+        store: URL of a Chroma server, or None for the embedded one.
+        progress: called with `(step, done, total)` while something slow runs.
+    """
+
+    def __init__(
+        self,
+        root: Path | None = None,
+        cache: Path | None = None,
+        encoder: str | None = None,
+        store: str | None = None,
+        progress: Progress | None = None,
+    ):
+        self.root = corpus_root(root)
+        self.cache = Path(cache or os.environ.get("WARPLORE_CACHE") or platformdirs.user_cache_dir("warplore"))
+        self.encoder_name = encoder or os.environ.get("WARPLORE_ENCODER") or DEFAULT_MODEL
+        self.store = store or os.environ.get("WARPLORE_STORE") or None
+        self.progress = progress or (lambda *_: None)
+        self.warnings: list[str] = []
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        return load_vocabulary(self.root)
+
+    @cached_property
+    def gpus(self) -> GpuTable:
+        return load_gpus(self.root)
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        try:
+            return load_encoder(self.encoder_name, self.cache, self.progress)
+        except PermissionError as error:
+            raise InputError(f"{self.cache}: cannot be written ({error.strerror}); set WARPLORE_CACHE to a writable folder") from error
+
+    @property
+    def index_folder(self) -> Path:
+        """One index for each corpus folder and encoder name."""
+        safe = re.sub(r"[^A-Za-z0-9.]+", "-", f"{self.root}-{self.encoder_name}{f'-{self.store}' if self.store else ''}").strip("-")
+        return self.cache / "index" / safe[-120:]
+
+    @cached_property
+    def guides(self) -> tuple[GuideRecord, ...]:
+        """Every valid guide, read from its page; broken ones are named in `warnings`."""
+        return tuple(record for record in self.entries("guide") if isinstance(record, GuideRecord))
+
+    def entries(self, kind: str) -> Iterable[Record]:
+        """The records of one kind, read from their pages, in path order."""
+        for path in sorted(self.root.glob(GLOBS[kind])):
+            if path.name.startswith("_") or path.name == "README.md":
+                continue
+            try:
+                yield read_record(self.root, kind, path, self.vocabulary)
+            except CorpusError as error:
+                self.warnings += error.problems
+
+    def entry(self, id: str) -> Record:
+        """The record with that id, read from its page.
+
+        Raises:
+            InputError: no entry has that id; the nearest ids are listed.
+        """
+        wanted = id.strip().strip("/").removesuffix(".md")
+        ids = {record_id(self.root, kind, path): (kind, path) for kind, path in corpus_files(self.root)}
+        found = ids.get(wanted) or next((ids[i] for i in ids if i.split("/", 1)[1] == wanted), None)
+        if not found:
+            raise InputError(f'no entry "{id}"; nearest: {", ".join(nearest(wanted, list(ids))) or "none"}. `warplore search` finds ids')
+        return read_record(self.root, *found, self.vocabulary)
+
+    def status(self) -> IndexStatus:
+        """Whether the index is there and up to date; reads only what changed."""
+        folder = self.index_folder
+        generation = current_generation(folder)
+        if generation is None:
+            return IndexStatus(folder, "missing", "no index yet; it is built on first use, or by `warplore index build`")
+        try:
+            manifest = read_manifest(generation)
+        except IndexMissingError as error:
+            return IndexStatus(folder, "damaged", str(error))
+        facts = (manifest.records, manifest.chunks, manifest.encoder)
+        state = corpus_files_state(self.root, manifest.files)
+        if corpus_digest(state) != manifest.corpus_digest:
+            before, now = manifest.files, state
+            changed = sum(1 for name in now if name in before and before[name][2] != now[name][2])
+            detail = f"{changed} files changed, {len(now.keys() - before.keys())} added, {len(before.keys() - now.keys())} removed"
+            return IndexStatus(folder, "out of date", detail, *facts)
+        return IndexStatus(folder, "fresh", "as the corpus is now", *facts)
+
+    def build(self, *, fresh: bool = False) -> BuildResult:
+        """Bring the index up to date; `fresh` computes every vector anew."""
+        result = build_index(self.root, self.index_folder, self.encoder, store=self.store, fresh=fresh, progress=self.progress)
+        self.__dict__.pop("index", None)
+        return result
+
+    @cached_property
+    def index(self) -> Index:
+        """The index, built or brought up to date first when that is needed and possible.
+
+        Raises:
+            IndexMissingError: there is none and none can be built.
+        """
+        status = self.status()
+        if status.state != "fresh":
+            self.warnings.append(f"index {status.state}: {status.detail}")
+            try:
+                self.warnings += [f"left out of the index: {problem}" for problem in self.build().problems]
+            except (InputError, CorpusError) as error:
+                if status.state != "out of date":
+                    raise IndexMissingError(str(error)) from error
+                self.warnings.append(f"answering from the old index, since a new one cannot be built: {error}")
+        try:
+            return load_index(self.index_folder, self.encoder.name)
+        except IndexMissingError as error:
+            self.warnings.append(f"{error}; building it anew")
+            self.build(fresh=True)
+            return load_index(self.index_folder, self.encoder.name)
+
+    def read_kernel(self, path: str) -> KernelFacts:
+        """The facts of the kernel source at `path`."""
+        from retriever.kernels.read import read_kernel  # brings the parsers, which a question without a kernel does not need
+
+        return read_kernel(read_kernel_text(path), Path(path).name if path != "-" else "standard input")
+
+    def diagnose(self, report: Report, gpu: Gpu | None = None, kernel_name: str | None = None) -> tuple[tuple[Profile, Diagnosis], ...]:
+        """Every launch of a report with its diagnosis, in report order; `kernel_name` keeps names that contain it.
+
+        Raises:
+            InputError: no kernel has that name.
+        """
+        profiles = [p for p in report.profiles if not kernel_name or kernel_name.lower() in p.kernel.lower()]
+        if not profiles:
+            names = ", ".join(dict.fromkeys(p.kernel for p in report.profiles))
+            raise InputError(f'{report.source}: no kernel name contains "{kernel_name}"; the report has {names}')
+        return tuple((profile, diagnose(profile, self.guides, gpu or self.gpu_of(profile))) for profile in profiles)
+
+    def gpu_of(self, profile: Profile) -> Gpu | None:
+        """The GPU that a profile names: the product where it is known, else the compute capability."""
+        for name in (profile.device, profile.compute_capability):
+            if name:
+                try:
+                    return find_gpu(name, self.gpus)
+                except InputError:
+                    continue
+        return None
+
+    def situation(
+        self, ask: str = "", kernel: str | None = None, gpu: str | None = None, ncu: str | None = None, kernel_name: str | None = None
+    ) -> Situation:
+        """What the given parts describe; any one of them is enough.
+
+        Args:
+            ask: a question in words.
+            kernel: path of a kernel's source.
+            gpu: product name, compute capability or `auto`.
+            ncu: path of a Nsight Compute report in text form.
+            kernel_name: keeps only the launches of the report whose name contains it.
+
+        Raises:
+            InputError: nothing was given, or something cannot be read.
+        """
+        if not any((ask.strip(), kernel, gpu, ncu)):
+            raise InputError("nothing to go by: give a question, --kernel, --gpu or --ncu")
+        facts = self.read_kernel(kernel) if kernel else None
+        resolved = find_gpu(gpu, self.gpus) if gpu else None
+        source = "--gpu" if resolved else ""
+        notes: list[str] = []
+        diagnosed: tuple[tuple[Profile, Diagnosis], ...] = ()
+        if ncu:
+            report = read_report(ncu)
+            reported = self.gpu_of(report.profiles[0])
+            if resolved and reported and reported.compute_capability != resolved.compute_capability:
+                notes.append(f"the report was made on {reported.name}, the question is about {resolved.name}: its numbers do not carry over")
+            if not resolved and reported:
+                resolved, source = reported, "the report"
+            diagnosed = _longest(self.diagnose(report, reported, kernel_name), facts, notes)
+            notes += list(report.notes[:3])
+        if not resolved and (named := gpu_in_text(ask, self.gpus)):
+            resolved, source = named, "the question"
+        return read_situation(
+            self.vocabulary,
+            ask=ask.strip(),
+            kernel=facts,
+            gpu=resolved,
+            gpu_source=source,
+            diagnoses=tuple(diagnosis for _, diagnosis in diagnosed),
+            notes=tuple(notes),
+        )
+
+    def rank(self, situation: Situation, *, include_never: bool = False) -> Ranking:
+        """Every record that a situation calls for, best first."""
+        return rank(situation, rank_candidates(situation, self.index, self.encoder, self.vocabulary), self.index, include_never=include_never)
+
+    def context(self, situation: Situation, budget: int = DEFAULT_BUDGET) -> Pack:
+        """The context pack for a situation, at most `budget` tokens."""
+        return build_pack(situation, self.rank(situation), self.root, budget)
+
+
+def _longest(
+    diagnosed: tuple[tuple[Profile, Diagnosis], ...], facts: KernelFacts | None, notes: list[str]
+) -> tuple[tuple[Profile, Diagnosis], ...]:
+    """The launches that matter: those of the given kernel when the report has them, the longest of the others."""
+    own = tuple(pair for pair in diagnosed if facts and any(name in pair[0].kernel for name in facts.kernels))
+    chosen = own or diagnosed
+    if len(chosen) <= MAX_DIAGNOSED_KERNELS:
+        return chosen
+    duration: dict[int, Any] = {place: pair[0].value("gpu__time_duration.sum") or 0.0 for place, pair in enumerate(chosen)}
+    kept = sorted(sorted(duration, key=lambda place: (-duration[place], place))[:MAX_DIAGNOSED_KERNELS])
+    notes.append(f"the report has {len(chosen)} launches; the {len(kept)} longest are used. --kernel-name chooses")
+    return tuple(chosen[place] for place in kept)

@@ -1,0 +1,55 @@
+"""One entry whole, as text and as JSON."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from indexer.evidence import zoo_evidence
+from indexer.records import PrRecord, Record, ZooRecord
+from retriever.evidence import zoo_evidence_for
+from retriever.render import code_text, precedent_facts, timings_text
+
+
+def show_text(root: Path, record: Record) -> str:
+    """The page, then what the record adds to it: code and measurements, or repository and figures."""
+    parts = [f"# {record.title}", f"`{record.id}` ({record.path})", record.summary]
+    entry = _entry(record)
+    if isinstance(record, PrRecord):
+        parts.append(precedent_facts(entry).strip())
+    if tags := _tags(record):
+        parts.append(tags)
+    parts.append(record.body.strip())
+    if isinstance(record, ZooRecord):
+        for proof in zoo_evidence_for(zoo_evidence(root, record)):
+            parts.append(f"## Measured on {proof.validation['gpu_facts'].get('name', proof.validation['gpu'])}" if proof.validation else "## Measured")
+            parts.append(timings_text(proof).strip())
+        parts.append("## Source\n\n" + code_text(root, entry))
+    if record.sources:
+        lines = [f"- {source.title}{f' ({source.revision})' if source.revision else ''}{f': {source.url}' if source.url else ''}" for source in record.sources]
+        parts.append("## Sources\n\n" + "\n".join(lines))
+    return "\n\n".join(parts)
+
+
+def show_json(root: Path, record: Record) -> dict[str, Any]:
+    """The front matter, the page and, for an implementation, its files."""
+    form = {"schema": 1, **_entry(record), "body": record.body}
+    if isinstance(record, ZooRecord):
+        page = root / record.path
+        files = [page.with_suffix(suffix) for suffix in (".py", ".cu") if page.with_suffix(suffix).is_file()]
+        form["files"] = {file.relative_to(root).as_posix(): file.read_text(encoding="utf-8") for file in files}
+        form["evidence"] = zoo_evidence(root, record)
+    return form
+
+
+def _entry(record: Record) -> dict[str, Any]:
+    return record.model_dump(mode="json", exclude_defaults=True) | {"id": record.id, "kind": record.kind, "location": record.location}
+
+
+def _tags(record: Record) -> str:
+    names = ("families", "techniques", "bottlenecks", "dtypes", "languages", "requires")
+    lines = [f"- {name}: {', '.join(getattr(record, name))}" for name in names if getattr(record, name)]
+    lines += [f"- on a GPU without {fallback.instead_of}: {fallback.how}" for fallback in record.fallbacks]
+    return "\n".join(lines)
+
+

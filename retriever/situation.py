@@ -1,0 +1,102 @@
+"""What a question is about, read from everything given: text, kernel, GPU and report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from indexer.gpus import Gpu
+from indexer.vocabulary import Vocabulary, fold
+from retriever.diagnosis import Diagnosis
+from retriever.kernels.facts import KernelFacts
+
+_WORDS = ("families", "techniques", "bottlenecks", "dtypes", "languages", "features")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One vocabulary word of the situation and what it was read from."""
+
+    kind: str
+    id: str
+    source: str
+    """`ask`, `kernel line 12`, `report` ..."""
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """The question as Warplore understood it; shown to the user, since a wrong reading must be visible."""
+
+    ask: str
+    readings: tuple[Reading, ...]
+    kernel: KernelFacts | None
+    gpu: Gpu | None
+    gpu_source: str
+    """Where the GPU came from: `--gpu`, `report`, `ask`, or empty."""
+    diagnoses: tuple[Diagnosis, ...]
+    notes: tuple[str, ...] = ()
+    """Readings that conflict or could not be made."""
+
+    def words(self, kind: str) -> tuple[str, ...]:
+        """Vocabulary ids of one kind, in order of first reading."""
+        return tuple(dict.fromkeys(reading.id for reading in self.readings if reading.kind == kind))
+
+    @property
+    def severities(self) -> dict[str, float]:
+        """Diagnosed bottleneck to its highest severity, 0 to 1; bottlenecks read from text or source count 0.5."""
+        found = {word: 0.5 for word in self.words("bottlenecks")}
+        for diagnosis in self.diagnoses:
+            for bottleneck in diagnosis.bottlenecks:
+                found[bottleneck.id] = max(bottleneck.severity / 100.0, found.get(bottleneck.id, 0.0))
+        return found
+
+    @property
+    def missing_techniques(self) -> tuple[str, ...]:
+        """Techniques that kernels of this kind use and the given kernel does not."""
+        return tuple(dict.fromkeys(fact.id for fact in self.kernel.missing)) if self.kernel else ()
+
+    @property
+    def wanted_techniques(self) -> tuple[str, ...]:
+        """What would help here: techniques the kernel lacks, then the first cures of what the report shows."""
+        cures = [cure for diagnosis in self.diagnoses for bottleneck in diagnosis.bottlenecks[:2] for cure in bottleneck.cures[:3]]
+        return tuple(dict.fromkeys((*self.missing_techniques, *cures)))
+
+    def query_text(self, vocabulary: Vocabulary) -> str:
+        """The question in words: what was asked, then the titles of what was read from kernel and report."""
+        titles = [vocabulary.terms[r.kind][r.id].title for r in self.readings if r.source != "ask" and r.kind in ("families", "bottlenecks")]
+        titles += [vocabulary.terms["techniques"][word].title for word in self.wanted_techniques[:4]]
+        return ". ".join(dict.fromkeys(part for part in (self.ask, *titles) if part))
+
+
+def read_situation(
+    vocabulary: Vocabulary,
+    *,
+    ask: str = "",
+    kernel: KernelFacts | None = None,
+    gpu: Gpu | None = None,
+    gpu_source: str = "",
+    diagnoses: tuple[Diagnosis, ...] = (),
+    notes: tuple[str, ...] = (),
+) -> Situation:
+    """The situation that the given parts describe."""
+    readings = [Reading(term.kind, term.id, "ask") for term in vocabulary.find(ask)]
+    if kernel:
+        for kind, facts in (
+            ("families", kernel.families),
+            ("bottlenecks", kernel.symptoms),
+            ("dtypes", kernel.dtypes),
+            ("features", kernel.features),
+        ):
+            readings += [Reading(kind, fact.id, f"kernel line {fact.line}") for fact in facts if fact.id in vocabulary.terms[kind]]
+        readings.append(Reading("languages", kernel.language, "kernel"))
+    for diagnosis in diagnoses:
+        readings += [Reading("bottlenecks", bottleneck.id, "report") for bottleneck in diagnosis.bottlenecks]
+        if not kernel or not kernel.families:
+            readings += [Reading("families", t.id, "report") for t in vocabulary.find(_identifier_words(diagnosis.kernel)) if t.kind == "families"]
+    unique = {(reading.kind, reading.id, reading.source): reading for reading in readings}
+    return Situation(ask, tuple(unique.values()), kernel, gpu, gpu_source, diagnoses, notes)
+
+
+def _identifier_words(name: str) -> str:
+    """A kernel's name as words: `softmax_naiveKernel<float>` is `softmax naive kernel float`."""
+    spaced = "".join(f" {c}" if c.isupper() and i and name[i - 1].islower() else c if c.isalnum() else " " for i, c in enumerate(name))
+    return fold(spaced).strip()

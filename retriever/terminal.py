@@ -1,0 +1,154 @@
+"""Answers as a person reads them in a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.markdown import Markdown
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from indexer.build import Progress as ProgressFunction
+from indexer.gpus import Gpu, GpuTable
+from retriever.diagnosis import Diagnosis
+from retriever.rank import Hit, Ranking
+from retriever.render import number
+from retriever.reports.profile import Profile
+
+out = Console(highlight=False, soft_wrap=False)
+err = Console(stderr=True, highlight=False)
+
+STATUS_STYLES = {"runs": "green", "adapt": "yellow", "never": "red", "unknown": "dim"}
+
+
+def print_markdown(text: str) -> None:
+    """Markdown rendered with highlighted code on a terminal, as it is when piped."""
+    if out.is_terminal:
+        out.print(Markdown(text, code_theme="ansi_dark"))
+    else:
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+
+
+def print_hits(ranking: Ranking, hits: tuple[Hit, ...], advice: list[str]) -> None:
+    """Ranked hits, each with its reason."""
+    if ranking.nothing_fits:
+        out.print("[bold]Nothing here fits.[/] Nearest misses, for what they are:")
+    for place, hit in enumerate(hits, start=1):
+        head = Text(f"{place:>2}. ")
+        head.append(hit.record["title"], style="bold")
+        head.append(f"  {hit.score:.2f}", style="dim")
+        if hit.applicability.status != "unknown":
+            head.append(f"  {hit.applicability.status}", style=STATUS_STYLES[hit.applicability.status])
+        out.print(head)
+        out.print(Text(f"    {hit.id}", style="cyan"), Text(f"{hit.path}:{hit.lines}", style="dim"))
+        for reason in hit.why:
+            out.print(Text(f"    - {reason}"))
+    for line in advice:
+        out.print(Text(line, style="dim"))
+
+
+def print_diagnoses(pairs: tuple[tuple[Profile, Diagnosis], ...], gpus: list[Gpu | None]) -> None:
+    """One table of bottlenecks a kernel."""
+    for (profile, diagnosis), gpu in zip(pairs, gpus):
+        shape = f"  grid {profile.grid}, block {profile.block}" if profile.grid and profile.block else ""
+        out.print(Text(diagnosis.kernel, style="bold") + Text(f"  {gpu.name if gpu else 'GPU not named'}{shape}", style="dim"))
+        table = Table(show_header=True, header_style="bold", box=None, padding=(0, 2, 0, 2))
+        for column, ratio in (("bottleneck", None), ("severity", None), ("evidence", 3), ("first cures", 1)):
+            table.add_column(column, ratio=ratio, no_wrap=ratio is None)
+        for bottleneck in diagnosis.bottlenecks:
+            evidence = "\n".join(
+                f"{e.metric} = {number(e.value)} {e.unit}".rstrip() + f" ({e.op} {number(e.threshold)})" for e in bottleneck.evidence
+            )
+            table.add_row(bottleneck.id, f"{bottleneck.severity:.0f}", evidence, ", ".join(bottleneck.cures[:3]))
+        if diagnosis.bottlenecks:
+            out.print(table)
+        else:
+            out.print("  no signature of the guides holds")
+        if diagnosis.missing:
+            out.print(Text(f"  not decided: {', '.join(item.bottleneck for item in diagnosis.missing)}", style="dim"))
+        if diagnosis.collect_next:
+            out.print(Text(f"  collect next: ncu {diagnosis.collect_next}", style="dim"))
+        out.print()
+
+
+def print_gpu_table(table: GpuTable) -> None:
+    """All products, one row each."""
+    view = Table(header_style="bold", box=None, padding=(0, 1))
+    for column in ("id", "product", "CC", "SMs", "L2 MiB", "memory", "GB/s", "bf16", "fp32"):
+        view.add_column(column, justify="left" if column in ("id", "product", "memory") else "right", no_wrap=True)
+    for id, product in table.gpus.items():
+        memory = f"{product.memory_bytes / 1e9:.0f} GB" if product.memory_bytes else "-"
+        view.add_row(
+            id,
+            product.name,
+            product.compute_capability,
+            str(product.sms or "-"),
+            f"{product.l2_bytes / 2**20:.0f}" if product.l2_bytes else "-",
+            f"{memory} {product.memory_type or ''}".strip(),
+            f"{product.bandwidth_gbps:,.0f}" if product.bandwidth_gbps else "-",
+            *(f"{product.peaks_tflops[key]:g}" if key in product.peaks_tflops else "-" for key in ("bf16", "fp32")),
+        )
+    out.print(view)
+    out.print(Text("Peaks are dense TFLOP/s by the data sheet. `warplore gpu NAME` shows one with its sources.", style="dim"))
+
+
+def print_zoo(rows: list[dict[str, Any]], gpu: Gpu | None) -> None:
+    """The zoo, one row an implementation."""
+    view = Table(header_style="bold", box=None, padding=(0, 1))
+    for column in ("implementation", "languages", "targets", "best rate", "of ceiling", "evidence", *(["on this GPU"] if gpu else [])):
+        view.add_column(column)
+    for row in rows:
+        cells = [row["id"], ", ".join(row["languages"]), ", ".join(row["targets"]), row["rate"] or "-", row["share"] or "-", row["evidence"]]
+        view.add_row(*cells, *([row["applicability"]["status"]] if gpu else []))
+    out.print(view)
+
+
+def print_validations(records: list[dict[str, Any]]) -> None:
+    """What the harness said, one row an implementation."""
+    view = Table(header_style="bold", box=None, padding=(0, 1))
+    for column in ("implementation", "verdict", "stage", "cases", "best share of ceiling", "hint"):
+        view.add_column(column)
+    for record in records:
+        cases = record.get("cases", [])
+        share = max((timing.get("share_of_ceiling") or 0.0 for timing in record.get("timings", [])), default=0.0)
+        good = sum(bool(case.get("ok")) for case in cases)
+        style = "green" if record["verdict"] == "accepted" else "red"
+        view.add_row(
+            f"{record['operator']}/{record['impl']}",
+            Text(record["verdict"], style=style),
+            record.get("stage") or "-",
+            f"{good} of {len(cases)}",
+            f"{100 * share:.0f} %" if share else "-",
+            record.get("hint") or "",
+        )
+    out.print(view)
+
+
+@contextmanager
+def progress_reporter() -> Iterator[ProgressFunction]:
+    """A progress bar on a terminal's stderr; one line a step elsewhere."""
+    if not err.is_terminal:
+        seen: set[str] = set()
+
+        def report(step: str, done: int, total: int) -> None:
+            if step not in seen:
+                seen.add(step)
+                print(f"warplore: {step}" + (f" ({total})" if total > 1 else ""), file=sys.stderr, flush=True)
+
+        yield report
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=err, transient=True) as bar:
+        tasks: dict[str, object] = {}
+
+        def report_bar(step: str, done: int, total: int) -> None:
+            if step not in tasks:
+                tasks[step] = bar.add_task(step, total=total)
+            bar.update(tasks[step], completed=done, total=total)  # type: ignore[arg-type]
+
+        yield report_bar
