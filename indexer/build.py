@@ -103,7 +103,8 @@ def _build(root: Path, folder: Path, encoder: Encoder, store: str | None, fresh:
     corpus = load_corpus(root)
     chunks = [chunk for record in corpus.records.values() for chunk in chunk_record(record, root, encoder.max_tokens, encoder.count_tokens)]
     previous = None if fresh else _reusable(folder, encoder)
-    vectors, encoded = _vectors(chunks, encoder, previous, progress)
+    prose = [chunk for chunk in chunks if chunk.is_prose]
+    vectors, encoded = _vectors(prose, encoder, previous, progress)
     digest = corpus_digest(state)
     name = f"{digest[:12]}-{hashlib.sha256(encoder.name.encode()).hexdigest()[:6]}"
     target = _fresh_folder(folder, name)
@@ -111,7 +112,7 @@ def _build(root: Path, folder: Path, encoder: Encoder, store: str | None, fresh:
     TermIndex.build([_document_terms(chunk, corpus) for chunk in chunks]).save(target / "bm25")
     np.save(target / "vectors.npy", vectors)
     collection = f"warplore-{name}" if store else "chunks"
-    VectorStore(store or target / "chroma", collection).fill([chunk.id for chunk in chunks], vectors)
+    VectorStore(store or target / "chroma", collection).fill([chunk.id for chunk in prose], vectors)
     _write_json(target / "records.json", [_record_entry(record, root) for record in corpus.records.values()])
     _write_json(target / "chunks.json", [_chunk_entry(chunk) for chunk in chunks])
     manifest = Manifest(FORMAT_VERSION, encoder.name, encoder.dimensions, digest, str(root), store, len(corpus.records), len(chunks), state)
@@ -129,7 +130,8 @@ def _reusable(folder: Path, encoder: Encoder) -> tuple[dict[str, int], np.ndarra
     try:
         if read_manifest(generation).encoder != encoder.name:
             return None
-        rows = {chunk["digest"]: row for row, chunk in enumerate(json.loads((generation / "chunks.json").read_text(encoding="utf-8")))}
+        chunks = json.loads((generation / "chunks.json").read_text(encoding="utf-8"))
+        rows = {digest: row for row, digest in enumerate(chunk["digest"] for chunk in chunks if chunk["digest"])}
         return rows, np.load(generation / "vectors.npy")
     except Exception:  # a damaged generation costs a full encoding, nothing else
         return None
@@ -190,7 +192,7 @@ def _chunk_entry(chunk: Chunk) -> dict:
         "start": chunk.start,
         "end": chunk.end,
         "trail": chunk.trail,
-        "digest": chunk.digest,
+        "digest": chunk.digest if chunk.is_prose else None,
     }
 
 

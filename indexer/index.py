@@ -43,7 +43,7 @@ class Index:
     records: dict[str, dict[str, Any]]
     """Front matter by record id, with `id`, `kind`, `location` and, for zoo entries, `evidence`."""
     chunks: tuple[dict[str, Any], ...]
-    """`{id, record, path, start, end, trail, digest}` in the order of the term index's rows."""
+    """`{id, record, path, start, end, trail, digest}` in the order of the term index's rows; digest is null for what has no vector."""
     terms: TermIndex
     _folder: Path
 

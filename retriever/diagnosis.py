@@ -17,6 +17,7 @@ from indexer.gpus import Gpu
 from indexer.records import Condition, GuideRecord, Signature
 from retriever.metric_expressions import Node, evaluate, metric_names, parse_expression
 from retriever.reports.profile import Profile
+from retriever.stall_texts import stalls_in_rules
 
 HEADLINES = (
     "sm__throughput.avg.pct_of_peak_sustained_elapsed",
@@ -139,8 +140,9 @@ def diagnose(profile: Profile, guides: Iterable[GuideRecord], gpu: Gpu | None = 
 
 
 def _lookup(profile: Profile, gpu: Gpu | None) -> Callable[[str], float | None]:
-    """Metric values, with launch facts that the kernel line or the GPU table state where the metric itself is absent."""
-    stated = {
+    """Metric values; where one is absent, what the kernel line, the GPU table or the words of a rule state in its place."""
+    stated: dict[str, float | None] = {
+        **stalls_in_rules(profile),
         "launch__grid_size": math.prod(profile.grid) if profile.grid else None,
         "launch__block_size": math.prod(profile.block) if profile.block else None,
         "launch__sm_count": gpu.product.sms if gpu and gpu.product else None,

@@ -12,10 +12,12 @@ from retriever.reports.names import known_label, section_id
 from retriever.reports.source import TextSource
 from retriever.reports.units import is_missing
 
-_TRIPLE = r"\((\d+), ?(\d+), ?(\d+)\)"
-_LAUNCH = re.compile(rf"\s*{_TRIPLE}x{_TRIPLE}, (?:Context \d+, Stream \d+, )?Device (\d+), CC (\d+\.\d+)(?:, Invocations (\d+))?\s*$")
+_TRIPLE = r"\((\d{1,10}), ?(\d{1,10}), ?(\d{1,10})\)"
+_LAUNCH = re.compile(
+    rf"{_TRIPLE}x{_TRIPLE}, (?:Context \d+, Stream \d+, )?Device (\d+), CC (\d+\.\d+)" + r"(?:, Invocations (\d{1,9}))?\s*$"
+)
 _LAUNCH_EARLIER = re.compile(r"(?:, \d{4}-\w{3}-\d{2} \d{2}:\d{2}:\d{2})?, Context \d+, Stream \d+\s*$")
-_SECTION = re.compile(r"\s*Section: (\S.*?)\s*$")
+_SECTION = re.compile(r"\s*Section: (.*)")
 _DASHES = re.compile(r"-{3,}(?: +-+)*")
 _RULE = re.compile(r"\s*(INF|OPT|WRN|ERR|OK(?=\s\s))\s+(\S.*)")
 _SPEEDUP = re.compile(r"(?:Est\.|Estimated) (?:(Local|Global) )?Speedup:\s*([\d.,]+)\s*%\s*")
@@ -93,7 +95,7 @@ def launch_line(line: str) -> Launch | None:
 def section_name(line: str) -> str | None:
     """The display name on a section line."""
     match = _SECTION.match(line)
-    return match[1] if match else None
+    return (match[1].strip() or None) if match else None
 
 
 def events(source: TextSource, first: int) -> Iterator[Event]:

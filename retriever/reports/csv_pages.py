@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from array import array
 from collections.abc import Iterator
 from itertools import islice
@@ -25,6 +26,7 @@ IDENTITY = frozenset(
 )
 """Columns that say which launch a row is about."""
 
+COUNT = re.compile(r"\d{1,15}")
 STYLE_SAMPLE_ROWS = 4000  # rows of a page read for the number style; beyond it a file without one telling number is not worth a pass
 
 
@@ -63,8 +65,8 @@ def _value_cells(source: TextSource, first: int) -> Iterator[str]:
     fields: list[int] = []
     for row in islice(rows(source, first), STYLE_SAMPLE_ROWS):
         if row.is_header:
-            wanted = IDENTITY if page_of(row.cells) == "csv-raw" else frozenset(row.cells) - {*VALUE_COLUMNS, "Minimum", "Maximum"}
-            fields = [at for at, name in enumerate(row.cells) if name not in wanted]
+            raw = page_of(row.cells) == "csv-raw"
+            fields = [at for at, name in enumerate(row.cells) if (name not in IDENTITY if raw else name in VALUE_COLUMNS)]
         else:
             yield from (row.cells[at] for at in fields if at < len(row.cells))
 
@@ -85,6 +87,9 @@ class RawPage:
         kernel = self._cell(row, "Kernel Name")
         if self._columns is None:
             units = [] if kernel else row.cells
+            if any(units[: self._fields.at("Kernel Name")]):
+                self._notes.add(row.line, "neither units nor a launch; skipped")
+                return
             self._columns = columns(self._fields.names, units, IDENTITY)
             self._sections = sections_shown(self._columns.index)
             if units:
@@ -126,7 +131,7 @@ class RawPage:
         )
 
 
-UNREAD = object()
+UNREAD = object()  # tells a cell not seen yet from one without a number
 MEMO_CELLS = 200_000  # distinct cells remembered, about 20 MB; launches of one program repeat most of theirs
 
 
@@ -206,7 +211,7 @@ class DetailsPage:
     def finish(self) -> list[Profile]:
         """The launches read, by their number where rows carry one."""
         drafts = list(self._drafts.values())
-        if all(draft.launch_id.isdigit() for draft in drafts):
+        if all(COUNT.fullmatch(draft.launch_id) for draft in drafts):
             drafts.sort(key=lambda draft: int(draft.launch_id))
         return [draft.finish() for draft in drafts]
 
@@ -243,5 +248,5 @@ def _new_draft(line: int, key: tuple[str, ...], capability: str, invocations: st
         device=device if device and not device.isdigit() else None,
         compute_capability=capability or None,
         launch_id=launch_id,
-        invocations=int(invocations) if invocations.isdecimal() else 1,
+        invocations=int(invocations) if COUNT.fullmatch(invocations) else 1,
     )

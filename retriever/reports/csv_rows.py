@@ -75,8 +75,12 @@ def delimiter_of(header: str) -> str:
 
 
 def split(line: str, delimiter: str) -> list[str]:
-    """The cells of one row; a quote left open takes the rest of the line."""
-    row = next(csv.reader([line.lstrip("\ufeff").rstrip("\r\n").replace("\n", " ")], delimiter=delimiter), [])
+    """The cells of one row; a quote left open takes the rest of the line. Empty for a line that cannot be a row."""
+    text = line.lstrip("\ufeff").rstrip("\r\n").replace("\n", " ")
+    try:
+        row = next(csv.reader([text], delimiter=delimiter), [])
+    except csv.Error:  # a cell past the size limit: not a row of any report
+        return []
     return [cell.strip() for cell in row]
 
 

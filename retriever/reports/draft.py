@@ -18,7 +18,7 @@ SEVERITIES = {"OK": "INF", "INFO": "INF", "OPTIMIZATION": "OPT", "WARNING": "WRN
 """Tags that other versions use for the four that remain; `OK` was 2020's word for a remark."""
 
 _NOT_FOUND = re.compile(r"[Mm]etric \"?([a-z][a-z0-9]*__[\w.]*\w)\"? (?:was )?not found")
-_TRIPLE = re.compile(r"\(?\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*\)?")
+_TRIPLE = re.compile(r"\(?\s*(\d{1,10})\s*,\s*(\d{1,10})\s*,\s*(\d{1,10})\s*\)?")
 
 
 def kernel_name(signature: str) -> str:

@@ -12,7 +12,7 @@ from functools import lru_cache
 ELAPSED = ".avg.pct_of_peak_sustained_elapsed"
 ACTIVE = ".avg.pct_of_peak_sustained_active"
 
-RAW_NAME = re.compile(r"[a-z][a-z0-9]*__[A-Za-z0-9_]+(?:\.[a-z0-9_]+)*")
+RAW_NAME = re.compile(r"(?<![A-Za-z0-9_])[a-z][a-z0-9]*__[A-Za-z0-9_]+(?:\.[a-z0-9_]+)*")
 """A metric as the raw page writes it: `unit__quantity.rollup`."""
 
 SECTION_IDS = {

@@ -13,6 +13,7 @@ from retriever.reports.csv_pages import read_csv
 from retriever.reports.csv_rows import header_cells, page_of
 from retriever.reports.names import SECTION_IDS
 from retriever.reports.profile import Profile, Report
+from retriever.reports.sanity import contradictions
 from retriever.reports.source import EXPORT, TextSource, open_source
 
 Detector = Callable[[str], bool]
@@ -43,6 +44,8 @@ LAYOUTS: dict[str, tuple[Detector, Reader]] = {
 }
 """By name; the first line that any detector accepts decides, detectors in this order."""
 
+CHECKED = 20  # launches looked at for contradictions; a file has one number style, so a few show it
+
 PROFILE_AGAIN = "ncu --set full --csv --page raw --log-file report.csv ./app"
 
 
@@ -69,8 +72,7 @@ TROUBLES = (
     Trouble("==ERROR==", 'ncu stopped with "{line}"; mend that and profile again: ' + PROFILE_AGAIN),
     Trouble(
         "==PROF==",
-        "the profiler's log without its results, which -o wrote to a .ncu-rep file; export it: "
-        + EXPORT.format(rep="X.ncu-rep", stem="X"),
+        "the profiler's log without its results, which -o wrote to a .ncu-rep file; export it: " + EXPORT.format(rep="X.ncu-rep", stem="X"),
     ),
 )
 """From the most telling to the least."""
@@ -89,7 +91,16 @@ def read_report(path_or_text: str | Path, source_name: str | None = None) -> Rep
     profiles, notes = LAYOUTS[layout][1](source, first)
     if not any(len(profile.metrics) or profile.unavailable or profile.rules for profile in profiles):
         raise InputError(_trouble(source) or _nothing(source.name, layout, first))
-    return Report(source.name, layout, profiles, notes)
+    return Report(source.name, layout, profiles, notes + _doubts(profiles))
+
+
+def _doubts(profiles: tuple[Profile, ...]) -> tuple[str, ...]:
+    """Launches that contradict themselves, most likely by a misread decimal sign."""
+    return tuple(
+        f"line {profile.location.split(':')[0]}: {doubt}; a number of this launch may be read by the wrong decimal sign"
+        for profile in profiles[:CHECKED]
+        for doubt in contradictions(profile)
+    )
 
 
 def _layout(source: TextSource) -> tuple[str, int]:

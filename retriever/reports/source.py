@@ -52,7 +52,7 @@ def open_source(path_or_text: str | Path, source_name: str | None = None) -> Tex
         source = TextSource(source_name or "report text", text=path_or_text)
         _refuse_empty(source.name, path_or_text)
         if "\0" in path_or_text[:HEAD_BYTES]:
-            raise InputError(_binary(source.name, Path("report.ncu-rep")))
+            raise InputError(_binary(source.name, Path(source.name)))
         return source
     path = Path(path_or_text)
     name = source_name or str(path_or_text)[:MAX_NAME]

@@ -9,33 +9,30 @@
 using namespace nvcuda;
 constexpr int N = 4096, TILE = 128, DEPTH = 32, PAD = 8;
 
-struct Stage {
-  __nv_bfloat16 a[TILE][DEPTH + PAD];
-  __nv_bfloat16 b[DEPTH][TILE + PAD];
-};
+__shared__ alignas(128) __nv_bfloat16 as[2][TILE][DEPTH + PAD];
+__shared__ alignas(128) __nv_bfloat16 bs[2][DEPTH][TILE + PAD];
 
-__device__ void fetch(Stage& stage, const __nv_bfloat16* a, const __nv_bfloat16* b, int row0, int column0, int k0) {
+__device__ void fetch(int stage, const __nv_bfloat16* a, const __nv_bfloat16* b, int row0, int column0, int k0) {
   for (int i = threadIdx.x; i < TILE * DEPTH / 8; i += 256) {  // 8 elements are 16 bytes
     int ra = i / (DEPTH / 8), ka = i % (DEPTH / 8) * 8, kb = i / (TILE / 8), cb = i % (TILE / 8) * 8;
-    __pipeline_memcpy_async(&stage.a[ra][ka], &a[size_t(row0 + ra) * N + k0 + ka], 16);
-    __pipeline_memcpy_async(&stage.b[kb][cb], &b[size_t(k0 + kb) * N + column0 + cb], 16);
+    __pipeline_memcpy_async(&as[stage][ra][ka], &a[size_t(row0 + ra) * N + k0 + ka], 16);
+    __pipeline_memcpy_async(&bs[stage][kb][cb], &b[size_t(k0 + kb) * N + column0 + cb], 16);
   }
   __pipeline_commit();
 }
 
 __global__ __launch_bounds__(256) void tensor_gemm_wmma(const __nv_bfloat16* __restrict__ a, const __nv_bfloat16* __restrict__ b,
                                                         float* __restrict__ c) {
-  __shared__ alignas(128) Stage stages[2];
   const int warp = threadIdx.x / 32, row = warp / 4 * 64, column = warp % 4 * 32;
   const int row0 = blockIdx.y * TILE, column0 = blockIdx.x * TILE;
   wmma::fragment<wmma::accumulator, 16, 16, 16, float> sum[4][2];
   for (auto& line : sum)
     for (auto& tile : line) wmma::fill_fragment(tile, 0.f);
-  fetch(stages[0], a, b, row0, column0, 0);
+  fetch(0, a, b, row0, column0, 0);
   for (int k0 = 0; k0 < N; k0 += DEPTH) {
-    Stage& now = stages[k0 / DEPTH % 2];
+    const int now = k0 / DEPTH % 2;
     if (k0 + DEPTH < N) {
-      fetch(stages[(k0 / DEPTH + 1) % 2], a, b, row0, column0, k0 + DEPTH);
+      fetch(1 - now, a, b, row0, column0, k0 + DEPTH);
       __pipeline_wait_prior(1);
     } else {
       __pipeline_wait_prior(0);
@@ -45,8 +42,8 @@ __global__ __launch_bounds__(256) void tensor_gemm_wmma(const __nv_bfloat16* __r
     for (int k = 0; k < DEPTH; k += 16) {
       wmma::fragment<wmma::matrix_a, 16, 16, 16, __nv_bfloat16, wmma::row_major> fa[4];
       wmma::fragment<wmma::matrix_b, 16, 16, 16, __nv_bfloat16, wmma::row_major> fb[2];
-      for (int i = 0; i < 4; ++i) wmma::load_matrix_sync(fa[i], &now.a[row + i * 16][k], DEPTH + PAD);
-      for (int j = 0; j < 2; ++j) wmma::load_matrix_sync(fb[j], &now.b[k][column + j * 16], TILE + PAD);
+      for (int i = 0; i < 4; ++i) wmma::load_matrix_sync(fa[i], &as[now][row + i * 16][k], DEPTH + PAD);
+      for (int j = 0; j < 2; ++j) wmma::load_matrix_sync(fb[j], &bs[now][k][column + j * 16], TILE + PAD);
       for (int i = 0; i < 4; ++i)
         for (int j = 0; j < 2; ++j) wmma::mma_sync(sum[i][j], fa[i], fb[j], sum[i][j]);
     }

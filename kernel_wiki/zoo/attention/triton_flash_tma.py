@@ -30,7 +30,7 @@ LARGE_SMEM_BYTES = 200 * 1024
 def default_config(head_dim: int, causal: bool, smem_bytes: int) -> Config:
     """The config for D = `head_dim` on a GPU whose blocks may hold `smem_bytes` of shared memory."""
     if smem_bytes < LARGE_SMEM_BYTES:
-        return Config(64, 64, False, 4, 2)  # mma.sync is synchronous: nothing to overlap with
+        return Config(128, 64, False, 8, 3)  # mma.sync is synchronous: nothing to overlap with
     return Config(128, 128, True, 8, 2 if head_dim == 128 else 3)
 
 

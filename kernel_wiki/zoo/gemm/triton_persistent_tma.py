@@ -31,8 +31,8 @@ NARROW = Config(128, 128, 64, 8, 1, True, 8, 4)
 """For outputs with fewer wide tiles than SMs."""
 SKINNY = Config(64, 128, 64, 8, 1, True, 4, 5)
 """At most 64 rows: one warpgroup's worth."""
-SMALL_SMEM = Config(128, 128, 64, 8, 2, False, 8, 2)
-"""For the 99 KiB of sm_120: two buffers of 32 KiB and 16 KiB of staging."""
+SMALL_SMEM = Config(128, 128, 64, 8, 2, False, 8, 3)
+"""For the 99 KiB of sm_120: two buffers of 32 KiB (the third stage is in registers) and 16 KiB of staging."""
 LARGE_SMEM_BYTES = 225 * 1024
 """What the other three need at most; sm_90 and sm_100 offer 227 KiB a block."""
 
