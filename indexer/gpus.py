@@ -9,8 +9,9 @@ from typing import Annotated
 
 import yaml
 from pydantic import Field, ValidationError, model_validator
+from rapidfuzz import fuzz, process
 
-from indexer.errors import CorpusError, InputError, nearest
+from indexer.errors import CorpusError, InputError
 from indexer.records import Source, Strict, Text
 from indexer.vocabulary import load_vocabulary
 
@@ -132,10 +133,10 @@ def load_gpus(root: Path) -> GpuTable:
     except yaml.YAMLError as error:
         raise CorpusError([f"{where}:1: not YAML: {error}"]) from error
     except ValidationError as error:
-        raise CorpusError([f"{where}:1: {'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()]) from error
+        raise CorpusError([_located(where, text, ".".join(map(str, e["loc"])), e["msg"]) for e in error.errors()]) from error
     known = load_vocabulary(root).ids("features")
     problems = [
-        f'{where}:1: compute_capabilities.{capability}: unknown feature "{feature}"'
+        _located(where, text, f"compute_capabilities.{capability}", f'unknown feature "{feature}"')
         for capability, body in table.compute_capabilities.items()
         for feature in body.features
         if feature not in known
@@ -144,10 +145,19 @@ def load_gpus(root: Path) -> GpuTable:
     for id, product in table.gpus.items():
         for name in {_fold(name) for name in (id, product.name, *product.aliases)}:
             if names.setdefault(name, id) != id:
-                problems.append(f'{where}:1: gpus.{id}: the name "{name}" also means {names[name]}')
+                problems.append(_located(where, text, f"gpus.{id}", f'the name "{name}" also means {names[name]}'))
     if problems:
         raise CorpusError(problems)
     return table
+
+
+def _located(where: str, text: str, trail: str, message: str) -> str:
+    """`path:line: trail: message` with the line of the entry that `trail`, or else the message, names."""
+    message = message.removeprefix("Value error, ")
+    named = re.search(r"(?:gpus|compute_capabilities|sources)\.([\w.-]+?)(?=[:.]? |$|\.[a-z])", trail or message)
+    key = re.search(rf"^  [\"']?{re.escape(named[1])}[\"']?:", text, re.MULTILINE) if named else None
+    line = text.count("\n", 0, key.start()) + 1 if key else 1
+    return f"{where}:{line}: {trail}: {message}" if trail else f"{where}:{line}: {message}"
 
 
 def _fold(name: str) -> str:
@@ -174,8 +184,9 @@ def resolve_gpu(name: str, table: GpuTable) -> Gpu:
     if match and (key := f"{match[1]}.{match[2]}") in table.compute_capabilities:
         sm = key.replace(".", "")
         return Gpu(id=f"sm_{sm}", compute_capability=key, capability=table.compute_capabilities[key], product=None, asked=name)
-    names = [product.name for product in table.gpus.values()] + list(table.gpus)
-    close = nearest(name, names) or sorted(table.compute_capabilities)[:6]
+    # The plain ratio over folded names: the partial one ties on "RTX" alone and puts RTX 2080 Ti before RTX 4090 for "RTX 4099".
+    found = process.extract(wanted, {id: _fold(id) for id in table.gpus}, scorer=fuzz.ratio, limit=3, score_cutoff=40)
+    close = [id for _, _, id in found] or sorted(table.compute_capabilities)[:6]
     raise InputError(
         f'unknown GPU "{name}"; nearest: {", ".join(close)}. `warplore gpu` lists all; a compute capability such as 9.0 works too'
     )

@@ -18,7 +18,7 @@ WHEEL_PATTERNS = ("triton/backends/nvidia/bin/ptxas*", "nvidia/cu*/bin/ptxas", "
 """Where Triton's wheel and NVIDIA's compiler wheels (13.x, then 12.x) keep theirs, below site-packages."""
 TIMEOUT_S = 120
 
-_ERROR = re.compile(r"^ptxas .*?, line (\d+); error\s*: (.*)$", re.MULTILINE)
+_ERROR = re.compile(r"^ptxas .*?, line (\d+); (?:error|fatal)\s*: (.*)$", re.MULTILINE)
 _FATAL = re.compile(r"^ptxas (?:fatal|error)\s*: (.*)$", re.MULTILINE)
 _CODE = re.compile(r"\((C\d{4})\)")
 

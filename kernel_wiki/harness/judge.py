@@ -25,7 +25,7 @@ from .findings import Finding, from_exception
 from .process import Worker
 
 SEED_BOUND = 1 << 31
-CPU_CASE_BYTES = 4 << 20
+CPU_CASE_BYTES = 1 << 20
 """Largest case in Triton's interpreter, which takes seconds for a megabyte."""
 SANITIZER_TIMEOUT_S = 300
 """For one process over all entries; most of it is torch starting up under the tool."""

@@ -33,6 +33,11 @@ def main(arguments: list[str]) -> int:
 
         sys.stdin.readline()
 
+    if os.environ.get("TRITON_INTERPRET") == "1":
+        from .interpreter import repair
+
+        repair()
+
     def report(stage: str, case: str = "") -> None:
         report.stage = stage
         with progress.open("a", encoding="utf-8") as file:
@@ -57,10 +62,6 @@ def _load(entry: Entry) -> tuple[ModuleType, Any]:
     """Contract first: the candidate must not be able to alter what it is checked against before that is loaded."""
     from .load import load_candidate, load_module
 
-    if os.environ.get("TRITON_INTERPRET") == "1":
-        from .interpreter import repair
-
-        repair()
     return load_module(entry.folder / "contract.py", entry.operator), load_candidate(entry.source, entry.operator)
 
 

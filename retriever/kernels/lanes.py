@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import dataclass
 
 LANES = 32
 SECTOR_BYTES = 32
@@ -16,7 +16,8 @@ Lanes = tuple[int, ...]
 """One integer a lane."""
 
 
-class Pointer(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Pointer:
     """An address: lanes may hold different offsets into the same array."""
 
     base: str
@@ -76,10 +77,8 @@ def select(condition: int | Lanes | None, yes: Value, no: Value) -> Value:
     """`condition ? yes : no`, lane by lane."""
     if isinstance(condition, int):
         return yes if condition else no
-    if condition is None or not isinstance(yes, int | tuple) or not isinstance(no, int | tuple) or isinstance(yes, Pointer | type(None)):
+    if condition is None or not isinstance(yes, int | tuple) or not isinstance(no, int | tuple):
         return yes if isinstance(yes, Pointer) else None
-    if isinstance(no, Pointer):
-        return None
     return _uniform(tuple(a if c else b for c, a, b in zip(condition, spread(yes), spread(no), strict=True)))
 
 

@@ -25,6 +25,7 @@ copy_vector(const char* __restrict__ source, char* __restrict__ destination, lon
         for (int k = 0; k < UNROLL; ++k) STORE(to + k * THREADS, held[k]);
     }
     // The block that the partial tile falls to has i in it now; every other block is past the end.
+#pragma unroll 1
     for (; i < vectors; i += THREADS) reinterpret_cast<uint4*>(destination)[i] = reinterpret_cast<const uint4*>(source)[i];
     // Fewer than 16 bytes are left over after the last vector.
     if (blockIdx.x == 0 && threadIdx.x < bytes % 16) destination[vectors * 16 + threadIdx.x] = source[vectors * 16 + threadIdx.x];

@@ -16,13 +16,13 @@ NUM_WARPS = 8
 @triton.jit
 def copy_blocked(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     start = tl.program_id(0).to(tl.int64) * BLOCK
-    offsets = start + tl.arange(0, BLOCK)  # [BLOCK]
+    lanes = tl.arange(0, BLOCK)  # [BLOCK], int32: only the base of a block needs 64 bits
     # A mask on an n that is not a multiple of 16 would cut every access down to single elements; only one block needs it.
     if start + BLOCK <= n:
-        tl.store(y_ptr + offsets, tl.load(x_ptr + offsets))
+        tl.store(y_ptr + start + lanes, tl.load(x_ptr + start + lanes))
     else:
-        mask = offsets < n
-        tl.store(y_ptr + offsets, tl.load(x_ptr + offsets, mask=mask), mask=mask)
+        mask = lanes < (n - start).to(tl.int32)
+        tl.store(y_ptr + start + lanes, tl.load(x_ptr + start + lanes, mask=mask), mask=mask)
 
 
 def run(x: torch.Tensor, *, block_bytes: int = BLOCK_BYTES, num_warps: int = NUM_WARPS) -> torch.Tensor:

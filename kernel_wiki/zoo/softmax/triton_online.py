@@ -14,27 +14,28 @@ NUM_WARPS = 8
 
 
 @triton.jit
-def softmax_online(x_ptr, y_ptr, x_stride, y_stride, n_cols, BLOCK_N: tl.constexpr):
+def softmax_online(x_ptr, y_ptr, x_stride, y_stride, n_cols, GROUPS: tl.constexpr, WIDTH: tl.constexpr):
+    BLOCK_N: tl.constexpr = GROUPS * WIDTH
     row = tl.program_id(0).to(tl.int64)
-    lanes = tl.arange(0, BLOCK_N)
+    lanes = tl.arange(0, GROUPS)[:, None] * WIDTH + tl.arange(0, WIDTH)[None, :]  # [GROUPS, WIDTH]
     x_row = x_ptr + row * x_stride
     y_row = y_ptr + row * y_stride
     whole = n_cols // BLOCK_N * BLOCK_N
     log2_e = 1.4426950408889634
 
-    # Every lane keeps a maximum and a sum of its own: the loop has no reduction and no barrier. The lowest float instead
-    # of -inf: a lane that has seen nothing subtracts it from itself and must get 0, not NaN.
-    top = tl.full([BLOCK_N], -3.4028234663852886e38, tl.float32)
-    total = tl.zeros([BLOCK_N], tl.float32)
+    # Maximum and sum are kept for each group, which is what one 16-byte load brings: the loop has no reduction across threads and
+    # rescales once a group. The lowest float instead of -inf: a group that has seen nothing must not compute inf - inf.
+    top = tl.full([GROUPS], -3.4028234663852886e38, tl.float32)
+    total = tl.zeros([GROUPS], tl.float32)
     for start in range(0, whole, BLOCK_N):
         x = tl.load(x_row + start + lanes, eviction_policy="evict_last").to(tl.float32)  # the second pass finds it in L2
-        new_top = tl.maximum(top, x)
-        total = total * tl.exp2((top - new_top) * log2_e) + tl.exp2((x - new_top) * log2_e)
+        new_top = tl.maximum(top, tl.max(x, axis=1))
+        total = total * tl.exp2((top - new_top) * log2_e) + tl.sum(tl.exp2((x - new_top[:, None]) * log2_e), axis=1)
         top = new_top
     tail = whole + lanes
     x_tail = tl.load(x_row + tail, mask=tail < n_cols, other=-float("inf")).to(tl.float32)  # stays in registers
-    new_top = tl.maximum(top, x_tail)
-    total = total * tl.exp2((top - new_top) * log2_e) + tl.exp2((x_tail - new_top) * log2_e)
+    new_top = tl.maximum(top, tl.max(x_tail, axis=1))
+    total = total * tl.exp2((top - new_top) * log2_e) + tl.sum(tl.exp2((x_tail - new_top[:, None]) * log2_e), axis=1)
 
     row_top = tl.max(new_top, axis=0)
     inverse = 1.0 / tl.sum(total * tl.exp2((new_top - row_top) * log2_e), axis=0)
@@ -52,8 +53,9 @@ def run(x: torch.Tensor, *, block_bytes: int = BLOCK_BYTES, num_warps: int = NUM
     """Softmax over the last dimension of x, (M, N) contiguous."""
     rows, columns = x.shape
     y = torch.empty_like(x)
-    block_n = min(block_bytes // x.element_size(), triton.next_power_of_2(columns))
-    softmax_online[(rows,)](x, y, x.stride(0), y.stride(0), columns, BLOCK_N=block_n, num_warps=num_warps)
+    width = 16 // x.element_size()
+    groups = min(block_bytes // 16, triton.next_power_of_2(triton.cdiv(columns, width)))
+    softmax_online[(rows,)](x, y, x.stride(0), y.stride(0), columns, GROUPS=groups, WIDTH=width, num_warps=num_warps)
     return y
 
 
@@ -62,6 +64,6 @@ def compile_specs() -> list[TritonSpec]:
     specs = []
     for name, size in (("fp32", 4), ("bf16", 2)):
         signature = {"x_ptr": f"*{name}", "y_ptr": f"*{name}", "x_stride": "i32", "y_stride": "i32", "n_cols": "i32"}
-        constexprs = {"BLOCK_N": BLOCK_BYTES // size}
+        constexprs = {"GROUPS": BLOCK_BYTES // 16, "WIDTH": 16 // size}
         specs.append(TritonSpec(softmax_online, signature, constexprs, num_warps=NUM_WARPS, divisible_by_16=tuple(signature)))
     return specs

@@ -36,6 +36,7 @@ __device__ float thread_sum(const Element* __restrict__ x, long long n) {
 #pragma unroll
         for (int k = 0; k < UNROLL; ++k) sums[k] += sum_of_vector(raw[k]);
     }
+#pragma unroll 1
     for (; i < vectors; i += THREADS) sums[0] += sum_of_vector(vectors_of_x[i]);  // the partial tile
     const long long rest = vectors * WIDTH + threadIdx.x;
     if (blockIdx.x == 0 && rest < n) sums[0] += widen(x[rest]);

@@ -45,6 +45,7 @@ triad_vector_kernel(const Element* __restrict__ a, const Element* __restrict__ b
 #pragma unroll
         for (int k = 0; k < UNROLL; ++k) __stcs(y_vectors + i + k * THREADS, triad_vector(from_a[k], from_b[k], s));
     }
+#pragma unroll 1
     for (; i < vectors; i += THREADS) y_vectors[i] = triad_vector(a_vectors[i], b_vectors[i], s);  // the partial tile
     const long long rest = vectors * WIDTH + threadIdx.x;
     if (blockIdx.x == 0 && rest < n) y[rest] = triad(a[rest], b[rest], s);

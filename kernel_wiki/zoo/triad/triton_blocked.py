@@ -16,15 +16,16 @@ NUM_WARPS = 4
 @triton.jit
 def triad_blocked(a_ptr, b_ptr, y_ptr, s, n, BLOCK: tl.constexpr):
     start = tl.program_id(0).to(tl.int64) * BLOCK
-    offsets = start + tl.arange(0, BLOCK)  # [BLOCK]
+    a_block, b_block, y_block = a_ptr + start, b_ptr + start, y_ptr + start
+    lanes = tl.arange(0, BLOCK)  # [BLOCK], int32: only the base of a block needs 64 bits
     # The mask would stop 16-byte accesses whenever n is not a multiple of 16, so only the last block has one.
     if start + BLOCK <= n:
-        y = tl.load(a_ptr + offsets).to(tl.float32) + s * tl.load(b_ptr + offsets).to(tl.float32)
-        tl.store(y_ptr + offsets, y.to(y_ptr.dtype.element_ty))
+        y = tl.load(a_block + lanes).to(tl.float32) + s * tl.load(b_block + lanes).to(tl.float32)
+        tl.store(y_block + lanes, y.to(y_ptr.dtype.element_ty))
     else:
-        mask = offsets < n
-        y = tl.load(a_ptr + offsets, mask=mask).to(tl.float32) + s * tl.load(b_ptr + offsets, mask=mask).to(tl.float32)
-        tl.store(y_ptr + offsets, y.to(y_ptr.dtype.element_ty), mask=mask)
+        mask = lanes < (n - start).to(tl.int32)
+        y = tl.load(a_block + lanes, mask=mask).to(tl.float32) + s * tl.load(b_block + lanes, mask=mask).to(tl.float32)
+        tl.store(y_block + lanes, y.to(y_ptr.dtype.element_ty), mask=mask)
 
 
 def run(a: torch.Tensor, b: torch.Tensor, s: float, *, block_bytes: int = BLOCK_BYTES, num_warps: int = NUM_WARPS) -> torch.Tensor:
