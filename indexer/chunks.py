@@ -146,7 +146,7 @@ def python_blocks(text: str) -> list[_Block]:
     try:
         tree = ast.parse(text)
     except SyntaxError:
-        return _close_gaps([_Block(1, 1, ())], text.count("\n") + 1)
+        return _close_gaps([_Block(1, 1, ())], len(text.splitlines()))
     units = []
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):

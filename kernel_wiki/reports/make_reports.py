@@ -136,13 +136,13 @@ def _export(outcome: Outcome, work: Path, ncu: str, options: argparse.Namespace,
         "command": f"ncu {' '.join(COLLECT)} -o {outcome.name} ./{outcome.name}",
         "arch": f"sm_{options.arch}",
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
-        "source_sha256": _source_hash(outcome.name),
+        "source_sha256": source_hash(outcome.name),
     }
     (folder / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
     outcome.status = "ok"
 
 
-def _source_hash(name: str) -> str:
+def source_hash(name: str) -> str:
     """Hash of the kernel's source and the header it shares with the others."""
     return hashlib.sha256((HERE / name / f"{name}.cu").read_bytes() + (HERE / "evidence.cuh").read_bytes()).hexdigest()
 

@@ -127,7 +127,7 @@ class _Walker:
             if param.pointer:
                 self.env[param.name] = Pointer(param.name, "global", 0, self.size_of(param.type))
             elif param.name:
-                self.env[param.name] = self.symbol(param.name)
+                self.env[param.name] = self.symbol(param.name, compile_time=False)
         self.statement(self.kernel.body)
 
     # Values

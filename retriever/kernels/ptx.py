@@ -1,0 +1,96 @@
+"""PTX to facts by patterns; the same tables read inline assembly in CUDA C++."""
+
+from __future__ import annotations
+
+import re
+
+from retriever.kernels.facts import Fact, KernelFacts
+from retriever.kernels.patterns import Pattern, find_facts, first_of_each
+
+INSTRUCTION_TECHNIQUES: tuple[Pattern, ...] = (
+    ("vectorized-access", r"\b(?:ld|st)\.global[.\w:]*\.v[248]\.\w+"),
+    ("async-copy", r"\bcp\.async\.c[ag]\.[\w.:]+"),
+    ("tma-bulk-copy", r"\bcp\.async\.bulk\.(?:tensor|shared|global)[\w.:]*"),
+    ("tma-multicast", r"\.multicast::cluster"),
+    ("tensor-core-mma", r"\b(?:mma\.(?:sync|sp)|wmma\.mma)\.[\w.:]+"),
+    ("wgmma-pipeline", r"\bwgmma\.mma_async[\w.:]*"),
+    ("tcgen05-mma", r"\btcgen05\.mma[\w.:]*"),
+    ("warp-shuffle-reduction", r"\b(?:shfl\.sync\.(?:bfly|down)|redux\.sync)[\w.]*"),
+    ("fast-math", r"\b(?:ex2|lg2|rcp|tanh|sin|cos|div|sqrt)\.approx[\w.]*"),
+    ("packed-math", r"\b(?:fma|add|mul|max|min)\.[\w.]*(?:f16x2|bf16x2|f32x2)|\bdp4a\.[\w.]+"),
+    ("thread-block-clusters", r"\b(?:barrier\.cluster|mapa\.|(?:ld|st)\.shared::cluster)[\w.:]*"),
+    ("programmatic-launch", r"\bgriddepcontrol\.\w+"),
+    ("cache-hints", r"\.L[12]::(?:evict\w+|cache_hint|no_allocate)|\bcreatepolicy\.[\w.]+|\b(?:ld|st)\.global[.\w:]*\.(?:nc|cs|cg|cv|lu|wt)\b"),
+    ("warp-specialization", r"\bsetmaxnreg\.[\w.]+"),
+    ("software-pipelining", r"\b(?:cp\.async\.wait_group|wgmma\.wait_group[\w.]*)\s+(?:[1-9]|%\d)"),
+)
+INSTRUCTION_FEATURES: tuple[Pattern, ...] = (
+    ("cp-async", r"\bcp\.async\.c[ag]\.[\w.:]+"),
+    ("tma", r"\bcp\.(?:async|reduce\.async)\.bulk[\w.:]*"),
+    ("mbarrier", r"\bmbarrier\.[\w.:]+"),
+    ("wgmma", r"\bwgmma\.\w+"),
+    ("mma-sync-bf16", r"\bmma\.sync\.[\w.:]*\.(?:bf16|tf32)\b[\w.]*"),
+    ("mma-sync-fp8", r"\bmma\.sync\.[\w.:]*\.(?:e4m3|e5m2)\b[\w.]*"),
+    ("mma-sync-int8", r"\bmma\.sync\.[\w.:]*\.[su]8\b[\w.]*"),
+    ("mma-sync-block-scaled", r"\bmma\.sync\.[\w.:]*(?:block_scale|mxf\w+)[\w.:]*"),
+    ("mma-fp64", r"\bmma\.sync\.[\w.:]*\.f64\b[\w.]*"),
+    ("mma-sync", r"\bmma\.sync\.[\w.:]*\.f16\b[\w.]*|\bwmma\.mma\.[\w.]+"),
+    ("sparse-mma", r"\bmma\.sp\b[\w.:]*|\bwgmma\.mma_async\.sp\b[\w.]*"),
+    ("ldmatrix", r"\bldmatrix\.[\w.:]+"),
+    ("stmatrix", r"\bstmatrix\.[\w.:]+"),
+    ("setmaxnreg", r"\bsetmaxnreg\.\w+"),
+    ("clusters", r"\bbarrier\.cluster\.\w+|\.reqnctapercluster|%cluster_\w+|multicast::cluster"),
+    ("dsmem", r"\bmapa\.[\w.:]+|\b(?:ld|st|atom|red)\.(?:async\.)?[\w.]*shared::cluster[\w.:]*"),
+    ("griddepcontrol", r"\bgriddepcontrol\.\w+"),
+    ("tcgen05", r"\btcgen05\.\w+"),
+    ("tensor-memory", r"\btcgen05\.(?:alloc|ld|st|cp)\b"),
+    ("cta-pair", r"\.cta_group::2"),
+    ("cluster-launch-control", r"\bclusterlaunchcontrol\.\w+"),
+    ("fma-f32x2", r"\b(?:fma|add|mul)\.[\w.]*f32x2"),
+    ("dp4a", r"\bdp4a\.[\w.]+"),
+    ("redux-f32", r"\bredux\.sync\.[\w.]*f32"),
+    ("redux", r"\bredux\.sync\.[\w.]*[sub]32"),
+    ("fp8-convert", r"\bcvt\.[\w.]*(?:e4m3|e5m2)\w*"),
+    ("fp4-convert", r"\bcvt\.[\w.]*e2m1\w*"),
+    ("l2-persistence", r"\bcreatepolicy\.[\w.]+|\bapplypriority\.[\w.]+"),
+    ("bf16-arith", r"\b(?:fma|add|mul|max|min)\.(?:rn\.)?(?:relu\.)?bf16(?:x2)?\b"),
+    ("multimem", r"\bmultimem\.[\w.:]+"),
+)
+_DTYPES: tuple[Pattern, ...] = (
+    ("fp64", r"\b(?:ld|st|fma|add|mul)[\w.:]*\.f64"),
+    ("fp8", r"\.e4m3\w*|\.e5m2\w*"),
+    ("fp4", r"\.e2m1\w*"),
+    ("bf16", r"\.bf16\w*"),
+    ("tf32", r"\.tf32\b"),
+    ("fp16", r"\.f16\w*"),
+    ("int8", r"\.[su]8\.[su]8|\bdp4a"),
+    ("fp32", r"\b(?:ld|st|fma|add|mul|max|ex2|mma|wgmma|red|atom)[\w.:]*\.f32"),
+)
+_ENTRY = re.compile(r"\.entry\s+([\w$]+)")
+_LIMIT = re.compile(r"\.(maxntid|reqntid|minnctapersm|maxnreg|reqnctapercluster)\s+(\d+)")
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.S)
+
+
+def read_ptx(text: str, source_name: str) -> KernelFacts:
+    """The facts of a PTX listing; it is never assembled here, so `parsed` says only that its header and an entry were found."""
+    code = _COMMENT.sub(lambda m: re.sub(r"[^\n]", " ", m[0]), text)
+    kernels = tuple(dict.fromkeys(_ENTRY.findall(code)))
+    whole = bool(kernels) and re.search(r"^\s*\.version\s+\d", code, re.M) is not None
+    techniques = find_facts(code, INSTRUCTION_TECHNIQUES)
+    if match := re.search(r"\.(?:max|req)ntid\b[^\n]*", code):
+        techniques.append(Fact("occupancy-tuning", code.count("\n", 0, match.start()) + 1, match[0].strip()))
+    symptoms = find_facts(code, (("register-spill", r"\b(?:ld|st)\.local[\w.]*"), ("fp64-bound", r"\b(?:fma|mul|div)[\w.]*\.f64")))
+    return KernelFacts(
+        source=source_name,
+        language="ptx",
+        parsed=whole,
+        kernels=kernels,
+        families=(),
+        dtypes=tuple(find_facts(code, _DTYPES)),
+        techniques=first_of_each(techniques),
+        missing=(),
+        symptoms=tuple(symptoms),
+        features=tuple(find_facts(code, INSTRUCTION_FEATURES)),
+        tiles={name: int(value[:9]) for name, value in _LIMIT.findall(code)},
+        notes=() if whole else ("line 1: no .version line or no .entry: read as a fragment of PTX",),
+    )
