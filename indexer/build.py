@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -29,6 +30,7 @@ from indexer.store import VectorStore
 from indexer.terms import TermIndex, search_terms
 
 _ENCODE_STEP = 64  # chunks between two reports of progress
+KEEP_SECONDS = 600  # a superseded generation stays this long: a reader opens its vectors within seconds of its records
 Progress = Callable[[str, int, int], None]
 """Called with `(step, done, total)`."""
 
@@ -91,11 +93,15 @@ def build_index(
         with lock:
             return _build(root, folder, encoder, store, fresh, progress or (lambda *_: None))
     except Timeout as error:
-        raise InputError(f"{folder}: another build has been running for a minute; wait for it, or remove build.lock if none runs") from error
+        raise InputError(
+            f"{folder}: another build has been running for a minute; wait for it, or remove build.lock if none runs"
+        ) from error
     except (PermissionError, OSError) as error:
         if isinstance(error, FileNotFoundError):
             raise
-        raise InputError(f"{folder}: the index cannot be written here ({error.strerror or error}); set WARPLORE_CACHE to a writable folder") from error
+        raise InputError(
+            f"{folder}: the index cannot be written here ({error.strerror or error}); set WARPLORE_CACHE to a writable folder"
+        ) from error
 
 
 def _build(root: Path, folder: Path, encoder: Encoder, store: str | None, fresh: bool, progress: Progress) -> BuildResult:
@@ -206,14 +212,14 @@ def _fresh_folder(folder: Path, name: str) -> Path:
 
 
 def _switch(folder: Path, name: str) -> None:
-    """Make `name` current and remove older generations but the one before, which a reader may still hold."""
+    """Make `name` current and remove older generations, but for those that a reader may still be opening."""
     before = current_generation(folder)
     part = folder / "current.part"
     part.write_text(name, encoding="utf-8")
     os.replace(part, folder / "current")
     keep = {name, before.name if before else name}
     for generation in folder.glob("generation-*"):
-        if generation.name not in keep:
+        if generation.name not in keep and time.time() - generation.stat().st_mtime > KEEP_SECONDS:
             shutil.rmtree(generation, ignore_errors=True)
 
 

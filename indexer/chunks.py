@@ -95,9 +95,7 @@ def _chunk_file(
     return chunks
 
 
-def _merge(
-    blocks: list[_Block], lines: list[str], max_tokens: int, count_tokens: Callable[[str], int], title: str
-) -> Iterator[_Block]:
+def _merge(blocks: list[_Block], lines: list[str], max_tokens: int, count_tokens: Callable[[str], int], title: str) -> Iterator[_Block]:
     """Neighbouring blocks of one section joined while they fit; a block that alone is too long split at line ends."""
 
     def fits(start: int, end: int, trail: tuple[str, ...]) -> bool:

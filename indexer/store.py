@@ -28,7 +28,10 @@ class VectorStore:
             except (ValueError, OSError) as error:
                 raise InputError(f"{location}: no Chroma server answers there ({error}); start one with `chroma run`") from error
         else:
-            self._client = chromadb.PersistentClient(str(location), settings=settings)
+            try:
+                self._client = chromadb.PersistentClient(str(location), settings=settings)
+            except Exception as error:  # Chroma passes on SQLite's errors and the file system's
+                raise _unreadable(error) from error
         self._name = collection
 
     def fill(self, ids: list[str], vectors: np.ndarray) -> None:
@@ -57,5 +60,9 @@ class VectorStore:
             collection = self._client.get_collection(self._name, embedding_function=None)
             found = collection.query(query_embeddings=[vector.tolist()], n_results=count, include=["distances"])
         except Exception as error:  # Chroma raises its own, SQLite's and the transport's errors here
-            raise IndexMissingError(f"the vector store cannot be read ({error}); run `warplore index build --fresh`") from error
+            raise _unreadable(error) from error
         return [(id, 1.0 - distance) for id, distance in zip(found["ids"][0], found["distances"][0])]
+
+
+def _unreadable(error: Exception) -> IndexMissingError:
+    return IndexMissingError(f"the vector store cannot be read ({error}); run `warplore index build --fresh`")

@@ -77,8 +77,8 @@ class Vocabulary:
 
 
 def fold(text: str) -> str:
-    """Lower-cased text with hyphens, underscores and runs of blanks as one blank."""
-    return re.sub(r"[\s\-_]+", " ", text.lower())
+    """Lower-cased text with hyphens, underscores and runs of blanks as one blank, none at the ends."""
+    return re.sub(r"[\s\-_]+", " ", text.lower()).strip()
 
 
 def _pattern(folded_name: str) -> re.Pattern[str]:

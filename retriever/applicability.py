@@ -30,7 +30,9 @@ def applicability(record: dict[str, Any], gpu: Gpu | None) -> Applicability:
     missing = [feature for feature in requires if feature not in gpu.features]
     sm_min = record.get("sm_min")
     if record["kind"] == "isa" and (missing or (sm_min and gpu.sm < sm_min)):
-        return Applicability("never", f"{record.get('mnemonic', record['id'])} exists on {record.get('targets')}; {gpu.name} is sm_{gpu.sm}")
+        return Applicability(
+            "never", f"{record.get('mnemonic', record['id'])} exists on {record.get('targets')}; {gpu.name} is sm_{gpu.sm}"
+        )
     fallbacks = [_fallback(record, feature, gpu) for feature in missing]
     if missing and all(fallbacks):
         return Applicability("adapt", f"{gpu.name} lacks {', '.join(missing)}: {' '.join(how for how in fallbacks if how)}")
@@ -40,7 +42,9 @@ def applicability(record: dict[str, Any], gpu: Gpu | None) -> Applicability:
         return Applicability("never", f"needs sm_{sm_min} or later; {gpu.name} is sm_{gpu.sm}")
     if record["kind"] == "zoo":
         return _zoo(record, gpu)
-    return Applicability("runs", f"needs {', '.join(requires)}, which {gpu.name} has" if requires else f"nothing in it is missing on {gpu.name}")
+    return Applicability(
+        "runs", f"needs {', '.join(requires)}, which {gpu.name} has" if requires else f"nothing in it is missing on {gpu.name}"
+    )
 
 
 def _fallback(record: dict[str, Any], feature: str, gpu: Gpu) -> str | None:
@@ -59,7 +63,9 @@ def _zoo(record: dict[str, Any], gpu: Gpu) -> Applicability:
     smem = (compiled.get(target) or {}).get("smem_bytes")
     limit = gpu.capability.smem_per_block_bytes
     if smem and smem > limit:
-        return Applicability("adapt", f"takes {smem:,} bytes of shared memory a block; {gpu.name} gives {limit:,}: use smaller tiles or fewer stages")
+        return Applicability(
+            "adapt", f"takes {smem:,} bytes of shared memory a block; {gpu.name} gives {limit:,}: use smaller tiles or fewer stages"
+        )
     return Applicability("runs", f"builds for {target}" + (f", {smem:,} of {limit:,} bytes of shared memory" if smem else ""))
 
 

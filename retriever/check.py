@@ -48,7 +48,9 @@ def _links(corpus: Corpus) -> Iterator[str]:
                     yield f'{record.path}:{number}: no entry "{id}"{did_you_mean(id, list(corpus.records))}'
             if _MACHINE_PATH.search(line):
                 yield f"{record.path}:{number}: names a path of a machine"
-        linked = record.instead if isinstance(record, IsaRecord) else (record.parent,) if isinstance(record, ZooRecord) and record.parent else ()
+        linked = (
+            record.instead if isinstance(record, IsaRecord) else (record.parent,) if isinstance(record, ZooRecord) and record.parent else ()
+        )
         for id in linked:
             if id not in corpus.records:
                 yield f'{record.path}:1: no entry "{id}"{did_you_mean(id, list(corpus.records))}'

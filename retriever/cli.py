@@ -51,10 +51,10 @@ def _record_ids(incomplete: str) -> list[str]:
 
 
 Kernel = Annotated[Optional[str], typer.Option("--kernel", help="Source of the kernel (CUDA C++, Triton, PTX); - reads stdin.")]
-GpuName = Annotated[
-    Optional[str], typer.Option("--gpu", help="Product name, compute capability, or auto.", autocompletion=_gpu_names)
+GpuName = Annotated[Optional[str], typer.Option("--gpu", help="Product name, compute capability, or auto.", autocompletion=_gpu_names)]
+Ncu = Annotated[
+    Optional[str], typer.Option("--ncu", help="Nsight Compute report: CSV (raw or details page) or console text; - reads stdin.")
 ]
-Ncu = Annotated[Optional[str], typer.Option("--ncu", help="Nsight Compute report: CSV (raw or details page) or console text; - reads stdin.")]
 KernelName = Annotated[Optional[str], typer.Option("--kernel-name", help="Only launches of the report whose name contains this.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Corpus = Annotated[Optional[Path], typer.Option("--corpus", help="Corpus folder.", envvar="WARPLORE_CORPUS")]
@@ -289,7 +289,15 @@ def index_build(
     with _open(corpus, store, encoder) as core:
         result = core.build(fresh=fresh)
     if as_json:
-        _print_json({"schema": SCHEMA, "records": result.records, "chunks": result.chunks, "encoded": result.encoded, "problems": list(result.problems)})
+        _print_json(
+            {
+                "schema": SCHEMA,
+                "records": result.records,
+                "chunks": result.chunks,
+                "encoded": result.encoded,
+                "problems": list(result.problems),
+            }
+        )
     else:
         print(f"{result.records} records, {result.chunks} chunks, {result.encoded} newly encoded: {core.index_folder}")
         for problem in result.problems:
@@ -312,7 +320,9 @@ def index_status(as_json: Json = False, corpus: Corpus = None, store: Store = No
         form = {"folder": str(status.folder), "state": status.state, "detail": status.detail}
         _print_json({"schema": SCHEMA, **form, "records": status.records, "chunks": status.chunks, "encoder": status.encoder})
     else:
-        print(f"{status.state}: {status.detail}\n{status.records} records, {status.chunks} chunks, encoder {status.encoder or '-'}\n{status.folder}")
+        print(
+            f"{status.state}: {status.detail}\n{status.records} records, {status.chunks} chunks, encoder {status.encoder or '-'}\n{status.folder}"
+        )
     if status.state != "fresh":
         raise typer.Exit(3)
 

@@ -62,7 +62,8 @@ def zoo_evidence_for(found: dict[str, Any]) -> list[Evidence]:
     proofs = [
         Evidence(
             "validated-here" if v.get("fresh") else "none",
-            f"validated on {v['gpu_facts'].get('name', v['gpu'])}, {str(v.get('date', ''))[:10]}" + ("" if v.get("fresh") else "; STALE: the source changed since"),
+            f"validated on {v['gpu_facts'].get('name', v['gpu'])}, {str(v.get('date', ''))[:10]}"
+            + ("" if v.get("fresh") else "; STALE: the source changed since"),
             v,
         )
         for v in found.get("validations", ())

@@ -21,6 +21,8 @@ def gpu_in_text(text: str, table: GpuTable) -> Gpu | None:
                 best = (match.start(), -len(match[0]), name)
     if best:
         return resolve_gpu(best[2], table)
-    if (match := re.search(r"\b(?:sm|compute)_?(\d{2,3})[af]?\b", text.lower())) and f"{match[1][:-1]}.{match[1][-1]}" in table.compute_capabilities:
+    if (
+        match := re.search(r"\b(?:sm|compute)_?(\d{2,3})[af]?\b", text.lower())
+    ) and f"{match[1][:-1]}.{match[1][-1]}" in table.compute_capabilities:
         return resolve_gpu(match[0], table)
     return None

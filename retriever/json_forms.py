@@ -35,7 +35,9 @@ def situation_json(situation: Situation) -> dict[str, Any]:
         "ask": situation.ask,
         "readings": [asdict(reading) for reading in situation.readings],
         "kernel": asdict(situation.kernel) if situation.kernel else None,
-        "gpu": {"id": gpu.id, "name": gpu.name, "compute_capability": gpu.compute_capability, "from": situation.gpu_source} if gpu else None,
+        "gpu": {"id": gpu.id, "name": gpu.name, "compute_capability": gpu.compute_capability, "from": situation.gpu_source}
+        if gpu
+        else None,
         "notes": list(situation.notes),
     }
 

@@ -107,7 +107,10 @@ def build_pack(situation: Situation, ranking: Ranking, root: Path, budget: int =
     Raises:
         InputError: the budget does not hold even the reading of the situation.
     """
-    head = [Section("situation", "situation", situation_text(situation)), Section("gpu", "gpu", gpu_text(situation.gpu, situation.gpu_source))]
+    head = [
+        Section("situation", "situation", situation_text(situation)),
+        Section("gpu", "gpu", gpu_text(situation.gpu, situation.gpu_source)),
+    ]
     if situation.diagnoses:
         head.append(Section("diagnosis", "diagnosis", diagnosis_text(situation.diagnoses)))
     if ranking.nothing_fits:
@@ -127,7 +130,9 @@ def build_pack(situation: Situation, ranking: Ranking, root: Path, budget: int =
     while (pack := _assemble(head, ordered, tail, ranking)).tokens > budget:
         last = next((item for item in reversed(ordered) if item.kept), None)
         if last is None:
-            raise InputError(f"--budget {budget} is too small: the situation alone takes {pack.tokens} tokens; give at least {pack.tokens + 500}")
+            raise InputError(
+                f"--budget {budget} is too small: the situation alone takes {pack.tokens} tokens; give at least {pack.tokens + 500}"
+            )
         last.kept = False
     return pack
 
@@ -201,5 +206,7 @@ def measure_text(situation: Situation) -> str:
     base = f"ncu {options[0]} --kernel-name regex:{name} --launch-skip 1 --launch-count 1"
     lines += ["", "```", f"{base} -o report ./your_program", "ncu --import report.ncu-rep --page raw --csv > report.csv", "```"]
     lines.append("")
-    lines.append("Time with CUDA events, interleaved with the old version, over data several times the L2; check against a float64 reference first.")
+    lines.append(
+        "Time with CUDA events, interleaved with the old version, over data several times the L2; check against a float64 reference first."
+    )
     return "\n".join(lines)

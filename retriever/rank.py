@@ -12,7 +12,11 @@ from retriever.evidence import Evidence, evidence
 from retriever.fuse import reciprocal_rank_fusion
 from retriever.situation import Situation
 
-WEIGHTS = {"lexical": 1.0, "dense": 0.6, "structured": 1.2}  # BM25 was the stronger text ranker on public kernel text; tags know the GPU's report
+WEIGHTS = {
+    "lexical": 1.0,
+    "dense": 0.6,
+    "structured": 1.2,
+}  # BM25 was the stronger text ranker on public kernel text; tags know the GPU's report
 
 # Adjustments, each added to a fused score between 0 and 1. Guesses, bounded so that no single one beats a rank near the top.
 APPLICABILITY = {"runs": 0.10, "adapt": -0.05, "never": -0.60, "unknown": 0.0}
@@ -73,14 +77,14 @@ class Ranking:
 
 def rank(situation: Situation, rankings: Rankings, index: Index, *, include_never: bool = False) -> Ranking:
     """Every candidate scored and ordered."""
-    lists = {
-        name: [candidate.record_id for candidate in getattr(rankings, name)] for name in WEIGHTS if getattr(rankings, name)
-    }
+    lists = {name: [candidate.record_id for candidate in getattr(rankings, name)] for name in WEIGHTS if getattr(rankings, name)}
     fused = reciprocal_rank_fusion(lists, WEIGHTS)
     positions = {name: {id: rank for rank, id in enumerate(ids, start=1)} for name, ids in lists.items()}
     rows = {candidate.record_id: candidate.row for name in ("dense", "lexical") for candidate in getattr(rankings, name)}
     hits = [
-        _hit(index.records[id], score, {name: ranks[id] for name, ranks in positions.items() if id in ranks}, rows.get(id), situation, index)
+        _hit(
+            index.records[id], score, {name: ranks[id] for name, ranks in positions.items() if id in ranks}, rows.get(id), situation, index
+        )
         for id, score in fused.items()
     ]
     hits.sort(key=lambda hit: (-hit.score, hit.id))
@@ -95,9 +99,7 @@ def nothing_fits(situation: Situation, rankings: Rankings) -> bool:
     return not tied and rankings.coverage < FLOOR_COVERAGE and rankings.similarity < FLOOR_SIMILARITY
 
 
-def _hit(
-    record: dict[str, Any], fused: float, ranks: dict[str, int], row: int | None, situation: Situation, index: Index
-) -> Hit:
+def _hit(record: dict[str, Any], fused: float, ranks: dict[str, int], row: int | None, situation: Situation, index: Index) -> Hit:
     usable = applicability(record, situation.gpu)
     proof = evidence(record, situation.gpu)
     adjustments, why = _adjustments(record, situation, usable, proof)
@@ -169,12 +171,16 @@ def search_advice(situation: Situation, ranking: Ranking, hits: tuple[Hit, ...])
     """What to do next with an answer: what emptied or narrowed it, and what would sharpen it."""
     advice = []
     if ranking.nothing_fits:
-        advice.append("No word of the vocabulary and too few words of the corpus are in the question: name the operator, the symptom or an instruction.")
+        advice.append(
+            "No word of the vocabulary and too few words of the corpus are in the question: name the operator, the symptom or an instruction."
+        )
     elif not hits:
         advice.append("No entry of that kind matches: leave out --kind to see the others.")
     if ranking.excluded and situation.gpu:
         count = len(ranking.excluded)
-        advice.append(f"{count} {'entry' if count == 1 else 'entries'} can never run on {situation.gpu.name} and stay out; --all shows them with the reason.")
+        advice.append(
+            f"{count} {'entry' if count == 1 else 'entries'} can never run on {situation.gpu.name} and stay out; --all shows them with the reason."
+        )
     if situation.gpu is None and hits:
         advice.append("Name the GPU (--gpu H200) to rank by what runs there.")
     if hits and not ranking.nothing_fits:

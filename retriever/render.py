@@ -24,7 +24,9 @@ def situation_text(situation: Situation) -> str:
     kernel = situation.kernel
     if kernel:
         names = ", ".join(kernel.kernels) or "no device entry point found"
-        lines.append(f"- Kernel: `{kernel.source}`, {kernel.language}{'' if kernel.parsed else ' (did not parse; read by patterns)'}: {names}")
+        lines.append(
+            f"- Kernel: `{kernel.source}`, {kernel.language}{'' if kernel.parsed else ' (did not parse; read by patterns)'}: {names}"
+        )
         for label, facts in (
             ("Family", kernel.families[:2]),
             ("Data types", kernel.dtypes),
@@ -76,7 +78,9 @@ def sources_text(gpu: Gpu, table: GpuTable) -> str:
         backed.setdefault(key, []).append(f"compute capability {gpu.compute_capability}")
     for key, fields in backed.items():
         source = table.sources[key]
-        lines.append(f"- {', '.join(fields)}: {source.title}{f' ({source.revision})' if source.revision else ''}{f', {source.url}' if source.url else ''}")
+        lines.append(
+            f"- {', '.join(fields)}: {source.title}{f' ({source.revision})' if source.revision else ''}{f', {source.url}' if source.url else ''}"
+        )
     if gpu.product and gpu.product.notes:
         lines += ["", gpu.product.notes]
     return "\n".join(lines)
@@ -95,7 +99,9 @@ def diagnosis_text(diagnoses: tuple[Diagnosis, ...], *, heading: str = "## Diagn
     for diagnosis in diagnoses:
         lines += ["", f"Kernel `{diagnosis.kernel}`:"]
         for bottleneck in diagnosis.bottlenecks:
-            evidence = "; ".join(f"{e.metric} = {number(e.value)}{e.unit and ' ' + e.unit} ({e.op} {number(e.threshold)})" for e in bottleneck.evidence)
+            evidence = "; ".join(
+                f"{e.metric} = {number(e.value)}{e.unit and ' ' + e.unit} ({e.op} {number(e.threshold)})" for e in bottleneck.evidence
+            )
             lines.append(f"- **{bottleneck.id}**, severity {bottleneck.severity:.0f}: {evidence}")
         if not diagnosis.bottlenecks:
             lines.append("- no signature of the guides holds")
@@ -146,7 +152,9 @@ def timings_text(proof: Evidence) -> str:
     head = ["case", "time (us)", "rate", "of ceiling", *(f"vs {name}" for name in names)]
     table = "\n".join([f"| {' | '.join(head)} |", f"|{'---|' * len(head)}", *rows])
     ceilings = validation.get("ceilings", {})
-    ceiling = ", ".join(f"{key.replace('_', ' ')} {value:,.0f}" for key, value in sorted(ceilings.items()) if isinstance(value, int | float))
+    ceiling = ", ".join(
+        f"{key.replace('_', ' ')} {value:,.0f}" for key, value in sorted(ceilings.items()) if isinstance(value, int | float)
+    )
     return f"\n\nMeasured record ({proof.text}; ceilings of that run: {ceiling}):\n\n{table}"
 
 
@@ -188,7 +196,9 @@ def deepen(markdown: str, levels: int) -> str:
 def page_sections(body: str, names: tuple[str, ...]) -> str:
     """Those sections of a page body (as `page_body` gives it) whose heading is in `names`."""
     parts = re.split(r"(?m)^(?=#### )", body)
-    return "\n".join(part.strip() + "\n" for part in parts if part.startswith("#### ") and part[5:].split("\n", 1)[0].strip() in names).strip()
+    return "\n".join(
+        part.strip() + "\n" for part in parts if part.startswith("#### ") and part[5:].split("\n", 1)[0].strip() in names
+    ).strip()
 
 
 def code_text(root: Path, record: dict[str, Any]) -> str:

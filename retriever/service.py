@@ -225,7 +225,9 @@ class Warplore:
             report = read_report(ncu)
             reported = self.gpu_of(report.profiles[0])
             if resolved and reported and reported.compute_capability != resolved.compute_capability:
-                notes.append(f"the report was made on {reported.name}, the question is about {resolved.name}: its numbers do not carry over")
+                notes.append(
+                    f"the report was made on {reported.name}, the question is about {resolved.name}: its numbers do not carry over"
+                )
             if not resolved and reported:
                 resolved, source = reported, "the report"
             diagnosed = _longest(self.diagnose(report, reported, kernel_name), facts, notes)
@@ -244,7 +246,14 @@ class Warplore:
 
     def rank(self, situation: Situation, *, include_never: bool = False) -> Ranking:
         """Every record that a situation calls for, best first."""
-        return rank(situation, rank_candidates(situation, self.index, self.encoder, self.vocabulary), self.index, include_never=include_never)
+        index = self.index
+        try:
+            rankings = rank_candidates(situation, index, self.encoder, self.vocabulary)
+        except IndexMissingError as error:  # the vectors are opened at the first question, by when they may be damaged
+            self.warnings.append(f"{error}; building it anew")
+            self.build(fresh=True)
+            rankings = rank_candidates(situation, self.index, self.encoder, self.vocabulary)
+        return rank(situation, rankings, self.index, include_never=include_never)
 
     def context(self, situation: Situation, budget: int = DEFAULT_BUDGET) -> Pack:
         """The context pack for a situation, at most `budget` tokens."""

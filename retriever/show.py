@@ -22,11 +22,18 @@ def show_text(root: Path, record: Record) -> str:
     parts.append(record.body.strip())
     if isinstance(record, ZooRecord):
         for proof in zoo_evidence_for(zoo_evidence(root, record)):
-            parts.append(f"## Measured on {proof.validation['gpu_facts'].get('name', proof.validation['gpu'])}" if proof.validation else "## Measured")
+            parts.append(
+                f"## Measured on {proof.validation['gpu_facts'].get('name', proof.validation['gpu'])}"
+                if proof.validation
+                else "## Measured"
+            )
             parts.append(timings_text(proof).strip())
         parts.append("## Source\n\n" + code_text(root, entry))
     if record.sources:
-        lines = [f"- {source.title}{f' ({source.revision})' if source.revision else ''}{f': {source.url}' if source.url else ''}" for source in record.sources]
+        lines = [
+            f"- {source.title}{f' ({source.revision})' if source.revision else ''}{f': {source.url}' if source.url else ''}"
+            for source in record.sources
+        ]
         parts.append("## Sources\n\n" + "\n".join(lines))
     return "\n\n".join(parts)
 
@@ -51,5 +58,3 @@ def _tags(record: Record) -> str:
     lines = [f"- {name}: {', '.join(getattr(record, name))}" for name in names if getattr(record, name)]
     lines += [f"- on a GPU without {fallback.instead_of}: {fallback.how}" for fallback in record.fallbacks]
     return "\n".join(lines)
-
-

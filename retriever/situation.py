@@ -62,7 +62,9 @@ class Situation:
 
     def query_text(self, vocabulary: Vocabulary) -> str:
         """The question in words: what was asked, then the titles of what was read from kernel and report."""
-        titles = [vocabulary.terms[r.kind][r.id].title for r in self.readings if r.source != "ask" and r.kind in ("families", "bottlenecks")]
+        titles = [
+            vocabulary.terms[r.kind][r.id].title for r in self.readings if r.source != "ask" and r.kind in ("families", "bottlenecks")
+        ]
         titles += [vocabulary.terms["techniques"][word].title for word in self.wanted_techniques[:4]]
         return ". ".join(dict.fromkeys(part for part in (self.ask, *titles) if part))
 
@@ -91,7 +93,9 @@ def read_situation(
     for diagnosis in diagnoses:
         readings += [Reading("bottlenecks", bottleneck.id, "report") for bottleneck in diagnosis.bottlenecks]
         if not kernel or not kernel.families:
-            readings += [Reading("families", t.id, "report") for t in vocabulary.find(_identifier_words(diagnosis.kernel)) if t.kind == "families"]
+            readings += [
+                Reading("families", t.id, "report") for t in vocabulary.find(_identifier_words(diagnosis.kernel)) if t.kind == "families"
+            ]
     unique = {(reading.kind, reading.id, reading.source): reading for reading in readings}
     return Situation(ask, tuple(unique.values()), kernel, gpu, gpu_source, diagnoses, notes)
 

@@ -103,7 +103,14 @@ def print_zoo(rows: list[dict[str, Any]], gpu: Gpu | None) -> None:
     for column in ("implementation", "languages", "targets", "best rate", "of ceiling", "evidence", *(["on this GPU"] if gpu else [])):
         view.add_column(column)
     for row in rows:
-        cells = [row["id"], ", ".join(row["languages"]), ", ".join(row["targets"]), row["rate"] or "-", row["share"] or "-", row["evidence"]]
+        cells = [
+            row["id"],
+            ", ".join(row["languages"]),
+            ", ".join(row["targets"]),
+            row["rate"] or "-",
+            row["share"] or "-",
+            row["evidence"],
+        ]
         view.add_row(*cells, *([row["applicability"]["status"]] if gpu else []))
     out.print(view)
 

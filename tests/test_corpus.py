@@ -43,7 +43,11 @@ def test_the_tiny_corpus_is_whole(tmp_path: Path) -> None:
         ("---\ntitle", "title", f"{TECHNIQUE}:1: no front matter; the first line must be exactly ---"),
         ("COMMON---", "COMMON--", f"{TECHNIQUE}:1: front matter is not closed by a line that is exactly ---"),
         ("title: Shared-memory swizzle", "title: [Shared", f"{TECHNIQUE}:3: front matter is not YAML: did not find expected ',' or ']'"),
-        ("COMMON", "COMMONsm_min: ninety\n", f"{TECHNIQUE}:10: sm_min: Input should be a valid integer, unable to parse string as an integer, not 'ninety'"),
+        (
+            "COMMON",
+            "COMMONsm_min: ninety\n",
+            f"{TECHNIQUE}:10: sm_min: Input should be a valid integer, unable to parse string as an integer, not 'ninety'",
+        ),
     ],
 )
 def test_a_broken_page_is_refused_with_place_and_remedy(tmp_path: Path, old: str, new: str, message: str) -> None:

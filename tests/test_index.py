@@ -75,7 +75,7 @@ def test_a_removed_page_leaves_the_index(core: Warplore) -> None:
 
 
 def test_a_broken_page_is_left_out_and_named_and_the_rest_answers(core: Warplore) -> None:
-    (core.root / TECHNIQUE).write_text(PAGES[TECHNIQUE].replace("bottlenecks:", "botlenecks:"), encoding="utf-8")
+    write_corpus(core.root, **{TECHNIQUE: PAGES[TECHNIQUE].replace("bottlenecks:", "botlenecks:")})
     assert answer(core, "bank conflict")
     assert any("botlenecks" in warning for warning in core.warnings)
 
@@ -113,7 +113,7 @@ def test_readers_in_other_processes_answer_while_the_index_is_rebuilt(core: Warp
     turn = 0
     while any(reader.poll() is None for reader in readers) and time.time() < end + 30:
         turn += 1
-        (core.root / TECHNIQUE).write_text(PAGES[TECHNIQUE].replace("COMMON", "license: MIT\nreviewed: 2026-11-29\nsources: [{title: A}]\n") + f"\nTurn {turn}.\n")
+        write_corpus(core.root, **{TECHNIQUE: PAGES[TECHNIQUE] + f"\nTurn {turn}.\n"})
         core.build()
     assert [reader.communicate()[0].decode().strip() for reader in readers] == ["answered", "answered"]
     assert turn > 1

@@ -85,6 +85,7 @@ def _environment(request: dict[str, Any]) -> dict[str, str]:
     env = dict(os.environ)
     env["PYTHONPATH"] = os.pathsep.join([str(REPOSITORY), *filter(None, [env.get("PYTHONPATH")])])
     env.setdefault("TORCHINDUCTOR_CACHE_DIR", str(Path(tempfile.gettempdir()) / "warplore-inductor"))
+    env.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")  # the pool of compilers costs more to start than a baseline's one kernel
     env.pop("TRITON_INTERPRET", None)
     if request["device"] == "cpu" and request["mode"] != "compile":
         env["TRITON_INTERPRET"] = "1"

@@ -27,7 +27,9 @@ def find_sanitizer() -> str | None:
 def command_for(tool: str, worker: list[str], log: Path) -> list[str]:
     """The command line that runs a worker under one tool."""
     options = ["--tool", tool, "--error-exitcode", str(ERROR_EXIT), "--target-processes", "application-only"]
-    options += ["--report-api-errors", "no", "--log-file", str(log)]  # torch probes for symbols that a driver may lack
+    if tool == "memcheck":
+        options += ["--report-api-errors", "no"]  # torch probes for symbols that a driver may lack
+    options += ["--log-file", str(log)]
     return [find_sanitizer() or "compute-sanitizer", *options, *worker]
 
 

@@ -191,4 +191,8 @@ def _template_names(node: Node) -> frozenset[str]:
     if parent is None or parent.type != "template_declaration":
         return frozenset()
     parameters = parent.child_by_field_name("parameters")
-    return frozenset(node_text(n) for n in walk(parameters) if n.type in ("identifier", "type_identifier")) if parameters is not None else frozenset()
+    return (
+        frozenset(node_text(n) for n in walk(parameters) if n.type in ("identifier", "type_identifier"))
+        if parameters is not None
+        else frozenset()
+    )

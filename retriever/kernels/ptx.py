@@ -20,7 +20,10 @@ INSTRUCTION_TECHNIQUES: tuple[Pattern, ...] = (
     ("packed-math", r"\b(?:fma|add|mul|max|min)\.[\w.]*(?:f16x2|bf16x2|f32x2)|\bdp4a\.[\w.]+"),
     ("thread-block-clusters", r"\b(?:barrier\.cluster|mapa\.|(?:ld|st)\.shared::cluster)[\w.:]*"),
     ("programmatic-launch", r"\bgriddepcontrol\.\w+"),
-    ("cache-hints", r"\.L[12]::(?:evict\w+|cache_hint|no_allocate)|\bcreatepolicy\.[\w.]+|\b(?:ld|st)\.global[.\w:]*\.(?:nc|cs|cg|cv|lu|wt)\b"),
+    (
+        "cache-hints",
+        r"\.L[12]::(?:evict\w+|cache_hint|no_allocate)|\bcreatepolicy\.[\w.]+|\b(?:ld|st)\.global[.\w:]*\.(?:nc|cs|cg|cv|lu|wt)\b",
+    ),
     ("warp-specialization", r"\bsetmaxnreg\.[\w.]+"),
     ("software-pipelining", r"\b(?:cp\.async\.wait_group|wgmma\.wait_group[\w.]*)\s+(?:[1-9]|%\d)"),
 )

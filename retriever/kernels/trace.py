@@ -95,6 +95,8 @@ class Trace:
     barriers: list[tuple[int, tuple[Loop, ...]]] = field(default_factory=list)
     symbols: dict[str, int] = field(default_factory=dict)
     """Sample values of what the source leaves open."""
+    launch_bounds: tuple[int, ...] = ()
+    """Arguments of `__launch_bounds__`, as far as they are numbers."""
     chases: list[tuple[int, str]] = field(default_factory=list)
     """Loads whose address is what the last turn of the loop loaded."""
 
@@ -128,6 +130,9 @@ class _Walker:
                 self.env[param.name] = Pointer(param.name, "global", 0, self.size_of(param.type))
             elif param.name:
                 self.env[param.name] = self.symbol(param.name, compile_time=False)
+        bounds = [self.evaluate(bound) for bound in self.kernel.launch_bounds]
+        if not any(_mentions(bound, self.trace.symbols) for bound in self.kernel.launch_bounds):
+            self.trace.launch_bounds = tuple(bound for bound in bounds if isinstance(bound, int))
         self.statement(self.kernel.body)
 
     # Values

@@ -23,15 +23,15 @@ class Config(NamedTuple):
     num_stages: int
 
 
-LARGE_SMEM_BYTES = 200 * 1024
-"""What the large configs need at most; sm_90 offers 227 KiB a block, sm_120 only 99 KiB."""
+LARGE_SMEM_BYTES = 225 * 1024
+"""The queries (32 KiB) and three stages of keys and values (64 KiB each) for D = 128; sm_90 offers 227 KiB a block, sm_120 only 99 KiB."""
 
 
-def default_config(head_dim: int, causal: bool, smem_bytes: int) -> Config:
-    """The config for D = `head_dim` on a GPU whose blocks may hold `smem_bytes` of shared memory."""
+def default_config(smem_bytes: int) -> Config:
+    """The config for D = 64 and 128 on a GPU whose blocks may hold `smem_bytes` of shared memory."""
     if smem_bytes < LARGE_SMEM_BYTES:
         return Config(128, 64, False, 8, 3)  # mma.sync is synchronous: nothing to overlap with
-    return Config(128, 128, True, 8, 2 if head_dim == 128 else 3)
+    return Config(128, 128, True, 8, 3)
 
 
 @triton.jit
@@ -53,7 +53,7 @@ def _softmax(
             visible &= keys[None, :] <= (first_row + tl.arange(0, BLOCK_M))[:, None]
         scores = tl.where(visible, scores, -float("inf"))
     new_max = tl.maximum(row_max, tl.max(scores, 1) * scale)
-    # Tiles come last to first, so a row may meet a tile of which it sees nothing: -inf - -inf must not become NaN.
+    # Tiles come last to first, so a row may first meet a tile of which it sees nothing: -inf - -inf must not become NaN.
     base = tl.where(new_max == -float("inf"), 0.0, new_max) if MASKED else new_max
     weights = tl.exp2(scores * scale - base[:, None])
     rescale = tl.exp2(row_max - base)
@@ -103,21 +103,17 @@ def flash_forward_tma(
     row_sum = tl.zeros((BLOCK_M,), dtype=tl.float32)
     row_max = tl.full((BLOCK_M,), -float("inf"), dtype=tl.float32)
 
-    # Last tile first: it is the one that needs the mask, so the long loop below is free of it.
+    # Last tile first: the masked tiles are there, one or two of them, and the long loop after them is free of comparisons.
+    # With overlap the first iteration multiplies weights of zero, which is cheaper than a tile peeled off in front: its buffer
+    # would take the place of a stage.
+    weights = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+    rescale = tl.full((BLOCK_M,), 1.0, dtype=tl.float32)
     last = tl.cdiv(min(first_row + BLOCK_M, S) if CAUSAL else S, BLOCK_N) - 1
-    scores = tl.dot(q, _load(k_desc, head, last * BLOCK_N, BLOCK_N, HEAD_DIM).T)
-    weights, rescale, row_sum, row_max = _softmax(
-        scores, row_sum, row_max, first_row, last * BLOCK_N, S, scale, BLOCK_M, BLOCK_N, CAUSAL, True
-    )
-    if not OVERLAP:
-        v = _load(v_desc, head, last * BLOCK_N, BLOCK_N, HEAD_DIM)
-        accumulator = tl.dot(weights.to(tl.bfloat16), v, accumulator)
     unmasked = min(first_row // BLOCK_N if CAUSAL else S // BLOCK_N, last)
-    if CAUSAL and BLOCK_N < BLOCK_M:  # the diagonal crosses more than one tile
-        accumulator, weights, rescale, row_sum, row_max = _walk(
-            accumulator, weights, rescale, row_sum, row_max, q, k_desc, v_desc, head, first_row, last - 1, last - unmasked,
-            S, scale, HEAD_DIM, BLOCK_M, BLOCK_N, CAUSAL, True, OVERLAP,
-        )  # fmt: skip
+    accumulator, weights, rescale, row_sum, row_max = _walk(
+        accumulator, weights, rescale, row_sum, row_max, q, k_desc, v_desc, head, first_row, last, last - unmasked + 1,
+        S, scale, HEAD_DIM, BLOCK_M, BLOCK_N, CAUSAL, True, OVERLAP,
+    )  # fmt: skip
     accumulator, weights, rescale, row_sum, row_max = _walk(
         accumulator, weights, rescale, row_sum, row_max, q, k_desc, v_desc, head, first_row, unmasked - 1, unmasked,
         S, scale, HEAD_DIM, BLOCK_M, BLOCK_N, CAUSAL, False, OVERLAP,
@@ -139,7 +135,7 @@ def _smem_limit_bytes(tensor: torch.Tensor) -> int:
 def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool, *, config: Config | None = None) -> torch.Tensor:
     """softmax(q k^T / sqrt(D)) v for contiguous bf16 (B, H, S, D)."""
     batch, heads, length, head_dim = q.shape
-    config = config or default_config(head_dim, causal, _smem_limit_bytes(q))
+    config = config or default_config(_smem_limit_bytes(q))
     out = torch.empty_like(q)
     q_desc, k_desc, v_desc, o_desc = (
         TensorDescriptor.from_tensor(x.view(batch * heads, length, head_dim), [1, rows, head_dim])
@@ -160,7 +156,7 @@ def compile_specs() -> list[TritonSpec]:
 
 
 def _spec(head_dim: int, causal: bool) -> TritonSpec:
-    config = default_config(head_dim, causal, LARGE_SMEM_BYTES)
+    config = default_config(LARGE_SMEM_BYTES)
     rows = {"q_desc": config.block_m, "k_desc": config.block_n, "v_desc": config.block_n, "o_desc": config.block_m}
     signature = {name: f"tensordesc<bf16[1, {block}, {head_dim}]>" for name, block in rows.items()} | {"S": "i32", "scale": "fp32"}
     tile = {"HEAD_DIM": head_dim, "BLOCK_M": config.block_m, "BLOCK_N": config.block_n, "CAUSAL": causal}
