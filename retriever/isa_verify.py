@@ -50,6 +50,7 @@ def verify(
     only: Collection[str] | None = None,
     targets: Sequence[str] = tuple(TARGET_VERSIONS),
     found: Sequence[Assembler] | None = None,
+    versions: bool = True,
     progress: Callable[[int, int], None] | None = None,
 ) -> Verification:
     """Assemble every example for every one of `targets` and compare the verdicts with the pages' claims.
@@ -63,8 +64,8 @@ def verify(
     found = assemblers() if found is None else list(found)
     if not found:
         raise InputError("no ptxas on PATH, in CUDA_HOME or in an installed wheel; install the CUDA toolkit, triton or nvidia-cuda-nvcc")
-    if write and (only is not None or set(targets) != set(TARGET_VERSIONS)):
-        raise InputError(f"{VERIFIED} is written from a run over every entry and every target; drop the selection or the writing")
+    if write and (only is not None or not versions or set(targets) != set(TARGET_VERSIONS)):
+        raise InputError(f"{VERIFIED} is written from a run over every entry, target and version; drop the selection or the writing")
     pages = {id: path for id, path in isa_pages(root).items() if only is None or id in only}
     if not pages:
         raise InputError(f"{root}/isa: no instruction pages to verify" + (f" among {', '.join(sorted(only))}" if only else ""))
@@ -74,7 +75,7 @@ def verify(
     asks = [(main, example, target) for example in examples for target in targets]
     asks += [(other, e, target) for other in others for e in examples for target in (*e.accept, *e.refuse) if target in targets]
     asks = [ask for ask in asks if _knows(*ask)]
-    answers, probes = _assemble_all(asks, [(main, e) for e in examples if e.accept], progress)
+    answers, probes = _assemble_all(asks, [(main, e) for e in examples if e.accept and versions], progress)
     verdicts = {(example, target): verdict for (by, example, target), verdict in answers.items() if by is main}
     skipped = 0
     for id, listed in entries.items():
@@ -177,7 +178,7 @@ def _lowest_version(assembler: Assembler, example: Example, folder: Path) -> str
 
     A version below the target's own minimum cannot be tried, so the oldest target gives the most telling answer.
     """
-    target = min(example.accept, key=list(TARGET_VERSIONS).index)
+    target = min(example.accept, key=lambda name: (version_key(TARGET_VERSIONS[name]), list(TARGET_VERSIONS).index(name)))
     newest, oldest = version_key(assembler.newest), version_key(TARGET_VERSIONS[target])
     tried = [version for version in PTX_VERSIONS if oldest <= version_key(version) <= newest]
     if target not in assembler.targets or not tried:

@@ -8,13 +8,12 @@ from collections.abc import Iterator
 
 from retriever.kernels.cuda_patterns import DTYPES, FEATURES, INTEGER_POINTERS, PADDED_DIMENSION, SWIZZLE, TECHNIQUES
 from retriever.kernels.cuda_symptoms import MAX_FACTS_PER_ID, launch_symptoms, text_symptoms, trace_symptoms
-from retriever.kernels.cuda_syntax import MAX_PARSED_BYTES, CudaSource, Function, kernel_headers, parse_cuda
+from retriever.kernels.cuda_syntax import CudaSource, Function, kernel_headers, parse_cuda
 from retriever.kernels.facts import Fact, KernelFacts
 from retriever.kernels.families import read_families
-from retriever.kernels.lanes import sectors
 from retriever.kernels.missing import missing_techniques
 from retriever.kernels.patterns import find_facts, first_of_each
-from retriever.kernels.trace import Trace, trace_kernel
+from retriever.kernels.trace import Access, Trace, trace_kernel
 
 MAX_TRACED_KERNELS = 12
 """Kernels of one file that are walked through; a walk costs 1 to 20 ms."""
@@ -33,16 +32,16 @@ def read_cuda(text: str, source_name: str) -> KernelFacts:
     names += [(name, source.line(at)) for name, at in kernel_headers(source.text) if name not in found]
     traces = [(kernel, trace_kernel(source, kernel, 0), trace_kernel(source, kernel, 1)) for kernel in source.kernels[:MAX_TRACED_KERNELS]]
     symptoms = [fact for kernel, first, second in traces for fact in (*trace_symptoms(first, second), *text_symptoms(source, kernel))]
-    symptoms += launch_symptoms(source, _numbers(source))
+    symptoms += launch_symptoms(source)
     symptoms = _limited(sorted(set(symptoms), key=lambda fact: (fact.line, fact.id, fact.why)))
     hints = [hint for kernel, first, _ in traces for hint in _family_hints(kernel, first)]
     families = read_families(names, source_name, _device_code(source), hints)
     techniques = _techniques(source, text, traces, families, symptoms)
-    features = first_of_each(find_facts(source.text, FEATURES))
+    features = first_of_each(find_facts(source.device_text, FEATURES))
     return KernelFacts(
         source=source_name,
         language="cuda",
-        parsed=source.error_line is None and len(source.code) <= MAX_PARSED_BYTES,
+        parsed=source.error_line is None,
         kernels=tuple(dict.fromkeys(name for name, _ in names)),
         families=families,
         dtypes=_dtypes(source),
@@ -58,8 +57,7 @@ def read_cuda(text: str, source_name: str) -> KernelFacts:
 def _techniques(
     source: CudaSource, text: str, traces: list[tuple[Function, Trace, Trace]], families: tuple[Fact, ...], symptoms: list[Fact]
 ) -> tuple[Fact, ...]:
-    facts = find_facts(source.text, TECHNIQUES)
-    facts += find_facts(text, (("loop-unrolling", r"^[ \t]*#\s*pragma\s+unroll(?!\s*\(?\s*1\b)[^\n]*"),) if "#" in text else ())
+    facts = find_facts(source.device_text, TECHNIQUES)
     facts += find_facts(text, (("loop-unrolling", r"(?m)^[ \t]*#[ \t]*pragma[ \t]+unroll(?![ \t]*\(?[ \t]*1\b)[^\n]*"),))
     if "__shared__" in source.text:
         facts += find_facts(source.code, (("swizzle", SWIZZLE),))
@@ -128,7 +126,7 @@ def _reads_global(trace: Trace) -> bool:
 
 def _family_hints(kernel: Function, trace: Trace) -> Iterator[Fact]:
     """Families that the walk suggests: an index swap, a multiply-add over two arrays, a reduction, a map, a copy."""
-    loads = [a for a in trace.accesses if a.kind == "load" and a.pointer.space == "global" and a.offsets]
+    loads = [a for a in trace.accesses if a.kind == "load" and a.pointer.space == "global"]
     stores = [a for a in trace.accesses if a.kind == "store" and a.pointer.space == "global" and a.offsets]
     atomics = [a for a in trace.accesses if a.kind == "atomic" and a.pointer.space in ("global", "shared")]
     if any(a.pointer.offset is None for a in atomics):
@@ -141,29 +139,67 @@ def _family_hints(kernel: Function, trace: Trace) -> Iterator[Fact]:
         yield Fact("reduction", kernel.line, "many elements in, one out a block")
     elif atomics and loads and not stores:
         yield Fact("reduction", atomics[0].line, "every block adds to one result")
-    elif {a.pointer.offset for a in loads} & {a.pointer.offset for a in stores} and not trace.barriers:
-        only_moves = len({a.pointer.base for a in loads}) == 1 and not re.search(
-            r"=\s*[^;]*[^\s=]\s*[-+*/]\s*[^;]*\]", _stored(kernel, stores)
-        )
-        yield Fact("copy" if only_moves else "elementwise", kernel.line, "each output element comes from the input at the same place")
+    elif (
+        {a.pointer.offset for a in loads if a.offsets} & {a.pointer.offset for a in stores}
+        and not trace.barriers
+        and not _computes_in_loop(trace)
+    ):
+        family = "copy" if _only_moves(kernel, loads, stores) else "elementwise"
+        yield Fact(family, kernel.line, "each output element comes from the input at the same place")
 
 
-def _stored(kernel: Function, stores: list) -> str:
-    text = (kernel.body.text or b"").decode("utf-8", "replace").splitlines()
-    return "\n".join(text[a.line - kernel.body.start_point[0] - 1] for a in stores if 0 < a.line - kernel.body.start_point[0] <= len(text))
+def _computes_in_loop(trace: Trace) -> bool:
+    """A loop that touches no global memory: more than a map does."""
+    return any(not loop.fixed and not any(loop in a.loops for a in trace.accesses if a.pointer.space == "global") for loop in trace.loops)
 
 
-def _swaps_indices(trace: Trace, loads: list, stores: list) -> bool:
+_ASSIGNMENT = re.compile(r"(\w+)\s*(?:\[[^;=]*?\])?\s*([-+*/^|&]?=)(?!=)\s*([^;{}]+?)\s*;")
+_MOVE = re.compile(
+    r"\*?\s*\w+\s*(?:\[[^\[\]]*\])?|__ld\w+\(.*\)|LOAD\(.*\)|\*?\s*\(.*\)|\w*\s*reinterpret_cast<[^>]*>\(\w+\)\[[^\[\]]*\]", re.S
+)
+
+
+def _only_moves(kernel: Function, loads: list[Access], stores: list[Access]) -> bool:
+    """True when what is stored was loaded and not changed on the way."""
+    if len({a.pointer.base for a in loads}) != 1:
+        return False
+    lines = (kernel.body.text or b"").decode("utf-8", "replace").splitlines()
+    first = kernel.body.start_point[0] + 1
+    assigned: dict[str, list[tuple[str, str]]] = {}
+    for name, operator, value in _ASSIGNMENT.findall("\n".join(lines)):
+        assigned.setdefault(name, []).append((operator, value))
+    for store in stores:
+        match = _ASSIGNMENT.search("\n".join(lines[store.line - first : store.line - first + 3]))
+        value = match[3] if match else ""
+        names = [
+            (operator, text)
+            for operator, text in assigned.get(re.match(r"\w*", value)[0], [])
+            if "[" in text or "(" in text or "=" not in text
+        ]
+        if not _MOVE.fullmatch(value) or any(operator != "=" or not _MOVE.fullmatch(text) for operator, text in names):
+            return False
+    return True
+
+
+def _swaps_indices(trace: Trace, loads: list[Access], stores: list[Access]) -> bool:
+    """Lanes run along rows on one side and down columns on the other, in global memory or in a shared tile."""
     if len({a.pointer.base for a in loads}) != 1 or len({a.pointer.base for a in stores}) != 1:
         return False
-    spans = [sectors(a.offsets, a.pointer.element_bytes) for a in (loads[0], stores[0])]
-    if min(spans) * 4 <= max(spans) and max(spans) >= 16 and min(spans) > 1:
-        return True
-    tile = [
-        a for a in trace.accesses if a.pointer.space == "shared" and isinstance(a.pointer.offset, tuple) and not a.pointer.base.count("@")
-    ]
-    steps = {kind: {a.pointer.offset[1] - a.pointer.offset[0] for a in tile if a.kind == kind} for kind in ("load", "store")}
-    return bool(steps["load"] and steps["store"]) and not steps["load"] & steps["store"] and not _products(trace)
+    steps = {_lane_step(a) for a in loads}, {_lane_step(a) for a in stores}
+    if None not in steps[0] | steps[1] and min(*steps[0], *steps[1]) == 1 and (min(steps[0]) >= 32) != (min(steps[1]) >= 32):
+        return not any(loop.restarts and not loop.fixed for a in loads for loop in a.loops)
+    tile = [a for a in trace.accesses if a.pointer.space == "shared" and "@" not in a.pointer.base]
+    inside = {kind: {_lane_step(a) for a in tile if a.kind == kind} - {None, 0} for kind in ("load", "store")}
+    return bool(inside["load"] and inside["store"]) and not inside["load"] & inside["store"] and not _products(trace)
+
+
+def _lane_step(access: Access) -> int | None:
+    """Elements between neighbouring lanes, the same for all of them."""
+    offset = access.pointer.offset
+    if not isinstance(offset, tuple):
+        return None
+    steps = {b - a for a, b in zip(offset, offset[1:])}
+    return abs(steps.pop()) // access.pointer.element_bytes if len(steps) == 1 else None
 
 
 def _products(trace: Trace) -> bool:
@@ -181,13 +217,16 @@ def _products(trace: Trace) -> bool:
 
 def _device_code(source: CudaSource) -> str:
     """The text of kernels and device functions, or of everything where none was parsed."""
-    lines = source.code[:MAX_PARSED_BYTES].splitlines()
+    lines = source.code.splitlines()
     parts = [line for f in source.functions if f.name != "main" for line in lines[f.line - 1 : f.end_line]]
-    return "\n".join(parts) if source.kernels else source.code[:MAX_PARSED_BYTES]
+    return "\n".join(parts) if source.kernels else source.code
 
 
 def _dtypes(source: CudaSource) -> tuple[Fact, ...]:
-    return first_of_each(sorted(find_facts(source.text, (*DTYPES, *INTEGER_POINTERS)), key=lambda fact: (fact.line, fact.id)))
+    facts = find_facts(source.device_text, (*DTYPES, *INTEGER_POINTERS))
+    named_half = re.search(r"\b(?:int|unsigned|auto|long|size_t)\s+half\b", source.text)  # a half of something, not a type
+    kept = [fact for fact in facts if not (named_half and re.match(r"half\b", fact.why))]
+    return first_of_each(sorted(kept, key=lambda fact: (fact.line, fact.id)))
 
 
 def _numbers(source: CudaSource) -> dict[str, int]:
@@ -222,10 +261,6 @@ def _notes(source: CudaSource, kernels: int) -> tuple[str, ...]:
     notes = []
     if source.error_line is not None:
         notes.append(f"line {source.error_line}: does not parse as CUDA C++; what follows was read by patterns where it had to be")
-    if len(source.code) > MAX_PARSED_BYTES:
-        notes.append(
-            f"line {source.line(MAX_PARSED_BYTES)}: only the first {MAX_PARSED_BYTES:,} characters were parsed; the rest was read by patterns"
-        )
     if not kernels:
         notes.append("line 1: no __global__ function in this file")
     if kernels > MAX_TRACED_KERNELS:

@@ -10,6 +10,7 @@ _VECTOR = r"(?:u?int[24]|u?longlong2|float[24]|double2|u?short4|u?char4|half2|__
 TECHNIQUES: tuple[Pattern, ...] = (
     ("vectorized-access", rf"reinterpret_cast\s*<\s*(?:const\s+)?(?:volatile\s+)?{_VECTOR}\s*(?:const\s*)?\*"),
     ("vectorized-access", rf"\(\s*(?:const\s+)?{_VECTOR}\s*(?:const\s*)?\*\s*\)|\b(?:const\s+)?{_VECTOR}\s*\*\s*(?:__restrict__\s*)?\w+"),
+    ("vectorized-access", rf"\btypedef\s+{_VECTOR}\s+\w+\s*;|\busing\s+\w+\s*=\s*{_VECTOR}\s*;"),
     (
         "async-copy",
         r"\b(?:__pipeline_memcpy_async|cuda::memcpy_async|memcpy_async|cuda::pipeline)\b|cp_async_cg\w*|cp_async_ca\w*|SM80_CP_ASYNC\w*",
@@ -88,12 +89,15 @@ DTYPES: tuple[Pattern, ...] = (
     ("fp6", r"\b__nv_fp6\w*"),
     ("fp8", r"\b__nv_fp8\w*|\bfloat_e[45]m[23]\w*"),
     ("bf16", r"\b(?:__)?nv_bfloat16(?:2|_raw)?\b|\b(?:c10|at)::BFloat16\b|\bbfloat16_t\b|\bbf16x2\b"),
-    ("fp16", r"\b(?:__)?half2?\b|\b(?:c10|at)::Half\b|\bhalf_t\b"),
+    (
+        "fp16",
+        r"\b__half2?\b|\bhalf2\b|\bhalf\s*[*&>,]\s*(?:__restrict__|\w)|\bhalf\s+[a-z_]\w*\s*[;=\[,)(]|\b(?:c10|at)::Half\b|\bhalf_t\b",
+    ),
     ("fp32", r"\bfloat[234]?\b(?!_)"),
     ("int8", r"\bu?int8_t\b|\bsigned char\b|\bchar4\b|\b__dp4a\b"),
 )
 INTEGER_POINTERS: tuple[Pattern, ...] = (
-    ("int32", r"\b(?:int|unsigned|u?int32_t|u?int[24])\s*\*"),
+    ("int32", r"\b(?:int|unsigned|u?int32_t)\s*\*"),
     ("int64", r"\b(?:u?int64_t|long long|size_t)\s*\*"),
 )
 """Integers count as data only where they are pointed to: as scalars they are sizes."""

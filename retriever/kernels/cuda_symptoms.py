@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from retriever.kernels.cuda_syntax import CudaSource, Function, Node, line_of, node_text, walk
 from retriever.kernels.facts import Fact
 from retriever.kernels.lanes import LANES, SECTOR_BYTES, bank_conflict_degree, sectors, spread
-from retriever.kernels.trace import Access, Loop, Trace
+from retriever.kernels.trace import Access, Loop, Trace, constant_value
 
 MIN_BAD_SECTORS = 8
 """A warp that touches fewer sectors than this costs little however they are spread."""
@@ -16,10 +16,15 @@ MIN_SECTOR_EXCESS = 2.0
 """Bytes fetched over bytes used from which access counts as uncoalesced."""
 SMALL_GRID_BLOCKS = 32
 """Data-centre GPUs have 80 to 160 SMs, and the smallest product of the GPU table about 20."""
+MANY_SHARED_BYTES = 48 * 1024
+SHARED_BYTES_PER_THREAD = 512
+"""228 KiB, the most an SM has, over 512 bytes a thread is 456 threads: less than a quarter of an SM's 2,048."""
 REGISTERS_PER_SM = 65_536
 MAX_REGISTERS = 255
 SPILL_SHARE = 0.9
 """Share of the register budget that an array may take: addresses and temporaries need the rest."""
+MANY_REGISTERS = 136
+"""More than the 128 accumulators of the widest wgmma; with what else a thread needs, fewer than 512 threads fit an SM."""
 DYNAMIC_ARRAY_WORDS = 16
 """Local arrays from this size on that are indexed by a run-time value live in local memory, and cost."""
 MAX_FACTS_PER_ID = 6
@@ -39,7 +44,7 @@ def trace_symptoms(first: Trace, second: Trace) -> Iterator[Fact]:
     yield from _divergence(first)
     yield from _tree_reductions(first)
     yield from _chases(first)
-    yield from _spills(first)
+    yield from _spills(first, second)
     yield from _operands_from_global(first)
 
 
@@ -50,13 +55,16 @@ def text_symptoms(source: CudaSource, kernel: Function) -> Iterator[Fact]:
     yield from _divisions(source, kernel, types)
 
 
-def launch_symptoms(source: CudaSource, constant: dict[str, int]) -> Iterator[Fact]:
+def launch_symptoms(source: CudaSource) -> Iterator[Fact]:
     """Grids and blocks given as small constants."""
     for launch in source.launches:
         parts = [part for part in launch.named_children if part.type != "comment"]
         if len(parts) < 2:
             continue
-        blocks, threads = _count(parts[0], constant), _count(parts[1], constant)
+        blocks, threads = _count(source, parts[0]), _count(source, parts[1])
+        shared = constant_value(source, parts[2]) if len(parts) > 2 else None
+        if shared and threads and shared >= MANY_SHARED_BYTES and shared >= threads * SHARED_BYTES_PER_THREAD:
+            yield Fact("low-occupancy-shared", line_of(launch), f"{shared:,} bytes of shared memory for {threads} threads")
         if blocks is not None and 0 < blocks <= SMALL_GRID_BLOCKS:
             yield Fact("small-grid", line_of(launch), f"<<<{node_text(parts[0])}, ...>>> launches {blocks} block{'s' * (blocks > 1)}")
         if threads is not None and 0 < threads <= LANES:
@@ -85,7 +93,14 @@ def _scattered(access: Access) -> bool:
     if not offsets:
         return False
     touched, used = sectors(offsets, size), len(set(offsets)) * size
+    if access.loops and access.loops[-1].fixed and _typical_step(offsets) <= SECTOR_BYTES:
+        return False  # the next turns of a short loop use the rest of the same sectors, from L1
     return touched >= MIN_BAD_SECTORS and touched * SECTOR_BYTES >= MIN_SECTOR_EXCESS * used
+
+
+def _typical_step(offsets: list[int]) -> int:
+    steps = sorted(abs(b - a) for a, b in zip(offsets, offsets[1:]))
+    return steps[len(steps) // 2] if steps else 0
 
 
 def _stride_words(one: Access, other: Access, first: Trace, second: Trace) -> str:
@@ -179,21 +194,25 @@ def _tree_reductions(trace: Trace) -> Iterator[Fact]:
 
 
 def _chases(trace: Trace) -> Iterator[Fact]:
-    for line, text in trace.chases:
-        yield Fact("latency-long-scoreboard", line, f"{text}: the address depends on what the last turn loaded")
+    for line, text, space in trace.chases:
+        word = "latency-short-scoreboard" if space == "shared" else "latency-long-scoreboard"
+        yield Fact(word, line, f"{text}: the address depends on what the last turn loaded")
 
 
-def _spills(trace: Trace) -> Iterator[Fact]:
+def _spills(trace: Trace, second: Trace) -> Iterator[Fact]:
+    known = {(array.name, array.line, array.dims) for array in second.arrays}
     budget = _register_budget(trace)
     for array in trace.arrays:
         words = array.element_bytes
         for size in array.dims:
             words *= size
         words //= 4
-        if array.space != "local" or not words:
+        if array.space != "local" or not words or (array.name, array.line, array.dims) not in known:
             continue
         if words > budget * SPILL_SHARE:
             yield Fact("register-spill", array.line, f"{array.name} needs {words} registers of the {budget} that a thread may have")
+        elif words >= MANY_REGISTERS:
+            yield Fact("low-occupancy-registers", array.line, f"{array.name} alone takes {words} registers a thread")
         elif words >= DYNAMIC_ARRAY_WORDS and (place := _dynamic_use(array.name, trace)):
             yield Fact("register-spill", place.line, f"{place.text}: a local array indexed by a run-time value lives in local memory")
 
@@ -213,6 +232,8 @@ def _operands_from_global(trace: Trace) -> Iterator[Fact]:
     """Multiply-adds in a loop whose two operands both come straight from global memory."""
     by_line: dict[int, list[Access]] = {}
     for access in trace.accesses:
+        if access.kind == "fragment" and access.loops and access.pointer.space == "global":
+            yield Fact("tensor-underused", access.line, f"{access.text}: fragments come straight from global memory")
         if access.kind == "load" and access.loops and access.pointer.space == "global":
             by_line.setdefault(access.line, []).append(access)
     for line, loads in by_line.items():
@@ -292,16 +313,13 @@ def _is_run_time_division(source: CudaSource, kernel: Function, node: Node, type
     )
 
 
-def _count(node: Node, constant: dict[str, int]) -> int | None:
+def _count(source: CudaSource, node: Node) -> int | None:
     """Threads or blocks of one launch argument; None where it is not constant."""
-    text = node_text(node)
-    if match := re.fullmatch(r"dim3\s*\((.*)\)", text, re.S):
-        parts = [part.strip() for part in match[1].split(",")]
-    else:
-        parts = [text.strip()]
+    dims = node.type == "call_expression" and node_text(node).startswith("dim3")
+    arguments = node.child_by_field_name("arguments") if dims else None
     total = 1
-    for part in parts:
-        value = int(part[:9]) if part.isdigit() else constant.get(part)
+    for part in arguments.named_children if arguments is not None else [node]:
+        value = constant_value(source, part)
         if value is None:
             return None
         total *= value

@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-MAX_PARSED_BYTES = 200_000
-"""More of a file is read by patterns alone: parsing costs about 1 s a megabyte, and hand-written kernels are shorter."""
 MAX_DEFINES = 400
 """Object-like macros taken from one file; generated headers have more, and none of them is a tile size."""
 
@@ -19,6 +17,10 @@ Node = Any
 
 _COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?(?:\*/|\Z)|"(?:\\.|[^"\\\n])*"', re.S)
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\(?:\n|.))*", re.M)
+_ALIGNMENT = re.compile(r"\b(?:__align__|alignas)\s*\(\s*[\w:]+\s*\)|\b__forceinline__\b|\b__grid_constant__\b")
+"""Attributes that the grammar does not know in every place, and that no reading needs."""
+_ASM_MACRO = re.compile(r"(\basm\s*(?:volatile)?\s*\(\s*)([A-Z_]\w+)(?=\s*:)")
+"""Assembly whose text is a macro; the grammar wants a string."""
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+([\w \t+*/()<>%-]+?)[ \t]*$", re.M)
 _ALIAS = re.compile(r"\btypedef\s+([\w ]+?)\s+(\w+)\s*;|\busing\s+(\w+)\s*=\s*([\w: ]+?)\s*;")
 _KERNEL_HEADER = re.compile(r"__global__(?:[^;{}()]|\((?:[^()]|\([^()]*\))*\))*?\b(\w+)\s*\((?=[^;{}]*\)\s*\{)")
@@ -44,6 +46,8 @@ class Function:
     body: Node
     params: tuple[Param, ...]
     kernel: bool
+    device: bool
+    """It runs on the GPU: `__global__` or `__device__`."""
     template_names: frozenset[str]
     launch_bounds: tuple[Node, ...] = ()
 
@@ -69,6 +73,16 @@ class CudaSource:
     def kernels(self) -> list[Function]:
         """The `__global__` functions, in file order."""
         return [function for function in self.functions if function.kernel]
+
+    @property
+    def device_text(self) -> str:
+        """The text without the bodies of host functions."""
+        lines = self.text.splitlines(keepends=True)
+        for function in self.functions:
+            if not function.device and not any(f.line > function.line and f.end_line <= function.end_line for f in self.kernels):
+                for row in range(function.line, function.end_line):
+                    lines[row - 1] = _blank(lines[row - 1]) if row <= len(lines) else ""
+        return "".join(lines)
 
     def line(self, offset: int) -> int:
         """The line, from 1, of a character offset."""
@@ -101,20 +115,21 @@ def without_comments(text: str) -> str:
 
 def kernel_headers(text: str) -> list[tuple[str, int]]:
     """Names and offsets of `__global__` functions by pattern, for text that does not parse."""
-    return [(match[1], match.start()) for match in _KERNEL_HEADER.finditer(text)]
+    return [(match[1], match.start()) for match in _KERNEL_HEADER.finditer(text) if not match[1].startswith("__")]
 
 
 def parse_cuda(text: str) -> CudaSource:
     """The functions, constants and launches of a CUDA file; `error_line` is the first place that did not parse."""
     clean = without_comments(text)
-    code = _DIRECTIVE.sub(lambda m: _blank(m[0]), clean)
+    code = _ALIGNMENT.sub(lambda m: _blank(m[0]), _DIRECTIVE.sub(lambda m: _blank(m[0]), clean))
+    code = _ASM_MACRO.sub(lambda m: m[1] + '""' + " " * (len(m[2]) - 2), code)
     source = CudaSource(clean, code, starts=[0, *(m.end() for m in re.finditer("\n", clean))])
-    root = _parser().parse(code[:MAX_PARSED_BYTES].encode("utf-8", "replace")).root_node
-    for match in _ALIAS.finditer(code[:MAX_PARSED_BYTES]):
+    root = _parser().parse(code.encode("utf-8", "replace")).root_node
+    for match in _ALIAS.finditer(code):
         source.aliases.setdefault(match[2] or match[3], (match[1] or match[4]).strip())
-    for name, value in _DEFINE.findall(clean[:MAX_PARSED_BYTES])[:MAX_DEFINES]:
+    for name, value in _DEFINE.findall(clean)[:MAX_DEFINES]:
         source.constants.setdefault(name, _expression(value))
-    if root.has_error and len(code) <= MAX_PARSED_BYTES:
+    if root.has_error:
         source.error_line = next((line_of(n) for n in walk(root) if n.type == "ERROR" or n.is_missing), 1)
     for node in walk(root):
         if node.type == "function_definition":
@@ -170,11 +185,22 @@ def _add_function(source: CudaSource, node: Node) -> None:
     head = [child for child in node.children if child.start_byte < body.start_byte]
     bounds = [n for child in head for n in walk(child) if n.type == "launch_bounds"]
     arguments = tuple(n for n in bounds[0].children if n.is_named) if bounds else ()
-    kernel = any(n.type == "__global__" for child in head for n in walk(child))
+    kinds = {n.type for child in head for n in walk(child)} | set(re.findall(r"__(?:device|global)__", " ".join(map(node_text, head))))
+    kernel = "__global__" in kinds
     parameters = declarator.child_by_field_name("parameters")
     params = tuple(_param(p) for p in parameters.children if "parameter_declaration" in p.type) if parameters is not None else ()
     source.functions.append(
-        Function(name, line_of(node), node.end_point[0] + 1, body, params, kernel, _template_names(node), arguments),
+        Function(
+            name,
+            line_of(node),
+            node.end_point[0] + 1,
+            body,
+            params,
+            kernel,
+            kernel or "__device__" in kinds,
+            _template_names(node),
+            arguments,
+        ),
     )
 
 

@@ -17,7 +17,7 @@ class Expected:
     unless: tuple[str, ...] = ()
     """Techniques that serve the same end."""
     languages: tuple[str, ...] = ("cuda",)
-    """Where the author has to write it: the Triton compiler makes shuffles, swizzles and wide accesses itself."""
+    """Where the author has to write it: the Triton compiler makes shuffles, swizzles, wide accesses and pipelined loads itself."""
     only_with: tuple[str, ...] = ()
     """Symptoms without which it does not count."""
 
@@ -36,7 +36,7 @@ _ROW = (
 _STREAM = (_VECTORS, Expected("coalescing", "neighbouring lanes access far apart", only_with=("uncoalesced-access",), languages=_BOTH))
 _FEED = (
     Expected("shared-memory-tiling", "operands are not shared through shared memory"),
-    Expected("software-pipelining", "loads of the next tile do not overlap with the work on this one", ("warp-specialization",), _BOTH),
+    Expected("software-pipelining", "loads of the next tile do not overlap with the work on this one", ("warp-specialization",)),
     Expected("async-copy", "tiles pass through registers on their way to shared memory", ("tma-bulk-copy",)),
     Expected("swizzle", "shared tiles are neither swizzled nor padded", ("padding", "tma-bulk-copy")),
 )
@@ -81,12 +81,10 @@ EXPECTED: dict[str, tuple[Expected, ...]] = {
     "optimizer": _STREAM,
     "embedding": _STREAM,
     "convolution": (Expected("shared-memory-tiling", "inputs are read again for every output"), Expected("tensor-core-mma", "products are scalar multiply-adds", _WIDE_MMA, _BOTH)),
-    "moe": (Expected("tensor-core-mma", "products are scalar multiply-adds", _WIDE_MMA, _BOTH), Expected("software-pipelining", "loads do not overlap with products", (), _BOTH)),
+    "moe": (Expected("tensor-core-mma", "products are scalar multiply-adds", _WIDE_MMA, _BOTH), Expected("software-pipelining", "loads do not overlap with products")),
     "stencil": (Expected("shared-memory-tiling", "neighbours are read again from global memory"),),
 }  # fmt: skip
 """Family to what its kernels use, the most telling first."""
-
-LOOPED_FAMILIES = frozenset({"softmax", "norm", "loss", "reduction"})
 
 
 def missing_techniques(

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 from retriever.kernels.facts import KernelFacts
 
+MAX_READ_CHARS = 150_000
+"""What is read of one file: hand-written kernels are shorter, and a generated file shows its kind at its start. About 1 s of work."""
+MAX_LINE_CHARS = 4_000
+"""Longer lines are data, not code; they are cut, since patterns take their time over them."""
 _CUDA_SUFFIXES = (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".h", ".hpp", ".hip")
 _PYTHON_LANGUAGES: tuple[tuple[str, str], ...] = (
     ("triton", r"@\s*(?:triton|tl)\.jit|^\s*import triton|^\s*from triton\b"),
@@ -22,15 +27,30 @@ _PYTHON_LINE = re.compile(r"^(?:import \w|from [\w.]+ import |def \w+\(|@\w)", r
 
 def read_kernel(text: str, source_name: str) -> KernelFacts:
     """The facts of a kernel's source; text that is in no known language is read by patterns, with `parsed` False."""
+    text, note = _cut(text)
     language = detect_language(text, source_name)
     if language == "cuda" and source_name.lower().endswith(".py"):
         language, text = ("cuda", embedded) if (embedded := _embedded_cuda(text)) else ("host", text)
-    return _reader(language)(text, source_name)
+    facts = _reader(language)(text, source_name)
+    return replace(facts, parsed=False, notes=(*facts.notes, note)) if note else facts
+
+
+def _cut(text: str) -> tuple[str, str]:
+    """What is read of a text, and a note where that is not all of it."""
+    kept = text if len(text) <= MAX_READ_CHARS else text[: text.rfind("\n", 0, MAX_READ_CHARS) + 1] or text[:MAX_READ_CHARS]
+    short = re.sub(rf"(?m)^(.{{{MAX_LINE_CHARS}}}).+$", r"\1", kept)
+    if len(kept) < len(text):
+        line = kept.count("\n") + 1
+        return short, f"line {line}: not read from here on; {len(kept):,} of {len(text):,} characters were"
+    if len(short) < len(kept):
+        line = next(number for number, row in enumerate(kept.split("\n"), 1) if len(row) > MAX_LINE_CHARS)
+        return short, f"line {line}: longer than {MAX_LINE_CHARS:,} characters, the rest of it was not read"
+    return kept, ""
 
 
 def detect_language(text: str, source_name: str) -> str:
     """Vocabulary id of the language, by suffix and content; `cuda` where nothing tells."""
-    name, head = source_name.lower(), text[:400_000]
+    name, head = source_name.lower(), text
     if name.endswith(".ptx") or (re.search(r"^\s*\.version\s+\d", head, re.M) and re.search(r"^\s*\.target\s+sm_", head, re.M)):
         return "ptx"
     if name.endswith(_CUDA_SUFFIXES) or (not name.endswith(".py") and re.search(r"\b__global__\b", head)):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 
-from retriever.kernels.cuda_syntax import CudaSource, Function, Node, line_of, node_text
+from retriever.kernels.cuda_syntax import CudaSource, Function, Node, line_of, node_text, walk
 from retriever.kernels.lanes import LANES, Lanes, Pointer, Value, combine, integer, select, spread
 
 MAX_INLINE_DEPTH = 4
@@ -54,7 +54,7 @@ class Access:
     """One access of the warp to memory."""
 
     kind: str
-    """load, store or atomic."""
+    """load, store, atomic, or fragment: a tensor-core operand loaded by wmma."""
     pointer: Pointer
     lanes: tuple[bool, ...]
     """The lanes that take part."""
@@ -97,7 +97,7 @@ class Trace:
     """Sample values of what the source leaves open."""
     launch_bounds: tuple[int, ...] = ()
     """Arguments of `__launch_bounds__`, as far as they are numbers."""
-    chases: list[tuple[int, str]] = field(default_factory=list)
+    chases: list[tuple[int, str, str]] = field(default_factory=list)
     """Loads whose address is what the last turn of the loop loaded."""
 
 
@@ -106,6 +106,16 @@ def trace_kernel(source: CudaSource, kernel: Function, sample: int) -> Trace:
     walker = _Walker(source, kernel, sample)
     walker.run()
     return walker.trace
+
+
+def constant_value(source: CudaSource, node: Node) -> int | None:
+    """The number that a host expression of constants comes to; None where something in it is open."""
+    walker = _Walker(source, _NO_KERNEL, 0)
+    value = walker.evaluate(node)
+    return value if isinstance(value, int) and not walker.trace.symbols else None
+
+
+_NO_KERNEL = Function("", 1, 1, None, (), False, False, frozenset())
 
 
 class _Walker:
@@ -330,9 +340,9 @@ class _Walker:
             return value
         if target.type == "identifier":
             name = node_text(target)
-            if self.loops and value is None and re.search(rf"[\[(+ ]{re.escape(name)}\b[^;]*\]", node_text(right)):
-                loads = [a for a in self.trace.accesses[before:] if a.kind == "load" and a.pointer.space == "global"]
-                self.trace.chases += [(line_of(node), loads[-1].text)] if loads else []
+            if self.loops and value is None and _indexed_by(right, name):
+                loads = [a for a in self.trace.accesses[before:] if a.kind == "load" and a.pointer.space != "local"]
+                self.trace.chases += [(line_of(node), loads[-1].text, loads[-1].pointer.space)] if loads else []
             if operator != "=":
                 value = self.arithmetic(operator[:-1], self.lookup(name), value)
             self.env[name] = value
@@ -359,6 +369,9 @@ class _Walker:
             return select(combine("<" if name == "min" else ">", *values), *values)
         if _ATOMICS.match(name) and values and isinstance(values[0], Pointer):
             self.record("atomic", replace(values[0], dims=()), node)
+            return None
+        if name == "load_matrix_sync" and len(values) > 1 and isinstance(values[1], Pointer):
+            self.record("fragment", values[1], node)
             return None
         if name in self.functions and self.depth < MAX_INLINE_DEPTH:
             return self.inline(self.functions[name], values)
@@ -510,12 +523,17 @@ def _leaves(node: Node) -> bool:
     return last.type in ("return_statement", "continue_statement", "break_statement")
 
 
+def _indexed_by(node: Node | None, name: str) -> bool:
+    """True when a subscript in the expression depends on the name."""
+    subscripts = (n.child_by_field_name("indices") for n in walk(node) if n.type == "subscript_expression") if node is not None else ()
+    return any(node_text(n) == name for index in subscripts if index is not None for n in walk(index) if n.type == "identifier")
+
+
 def _bounded_by_data(condition: Node | None, env: dict[str, Value]) -> bool:
     """True when a bound of the loop is a variable that holds data."""
-    if condition is None:
+    if condition is None or "[" in node_text(condition):
         return False
-    names = re.findall(r"[<>=]=?\s*(\w+)|(\w+)\s*[<>]", node_text(condition))
-    return any(name in env and env[name] is None for pair in names for name in pair if name)
+    return any(name in env and env[name] is None for name in re.findall(r"\w+", node_text(condition)))
 
 
 def _mentions(node: Node | None, symbols: dict[str, int]) -> bool:

@@ -15,8 +15,6 @@ from retriever.kernels.missing import missing_techniques
 from retriever.kernels.patterns import Pattern, find_facts, first_of_each
 from retriever.kernels.triton_syntax import JitFunction, Term, call_name, entry_points, jit_functions
 
-MAX_PARSED_CHARS = 400_000
-"""More is read by patterns alone: Python parses about 1 MB a second."""
 SMALL_GRID_PROGRAMS = 32
 MAX_TILES = 24
 
@@ -104,8 +102,6 @@ def read_python(text: str, source_name: str, language: str) -> KernelFacts:
 
 
 def _parse(text: str) -> tuple[ast.Module | None, str]:
-    if len(text) > MAX_PARSED_CHARS:
-        return None, f"line 1: {len(text):,} characters are more than the {MAX_PARSED_CHARS:,} that are parsed; read by patterns"
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -118,8 +114,6 @@ def _parse(text: str) -> tuple[ast.Module | None, str]:
 
 def _without_comments(text: str) -> str:
     """The text with comments and docstring-like strings blanked, offsets unchanged; where it cannot be cut, comments by pattern."""
-    if len(text) > MAX_PARSED_CHARS:
-        return re.sub(r"(?m)(?<![\"'\w])#[^\n\"']*$", lambda m: " " * len(m[0]), text)
     lines = text.splitlines(keepends=True)
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
@@ -274,8 +268,9 @@ def _small_grids(tree: ast.Module, kernels: set[str]) -> list[Fact]:
 def _tiles(tree: ast.Module | None, code: str) -> dict[str, int]:
     """Tile sizes and launch options given as numbers: defaults, configs, launch keywords, named tuples; the first counts."""
     tiles: dict[str, int] = {}
+    fields = _config_fields(tree) if tree is not None else {}
     for node in ast.walk(tree) if tree is not None else ():
-        for name, value in _named_numbers(node):
+        for name, value in (*_named_numbers(node), *_positional(node, fields)):
             if _TILE_NAME.match(name) and isinstance(value, int) and not isinstance(value, bool):
                 tiles.setdefault(name, value)
     if tree is None:
@@ -283,6 +278,17 @@ def _tiles(tree: ast.Module | None, code: str) -> dict[str, int]:
             if _TILE_NAME.match(name):
                 tiles.setdefault(name, int(value))
     return dict(list(tiles.items())[:MAX_TILES])
+
+
+def _config_fields(tree: ast.Module) -> dict[str, list[str]]:
+    """Named tuples of the file and their fields: launch configs are often given by position."""
+    classes = [n for n in tree.body if isinstance(n, ast.ClassDef) and any(call_name(base) == "NamedTuple" for base in n.bases)]
+    return {c.name: [s.target.id for s in c.body if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)] for c in classes}
+
+
+def _positional(node: ast.AST, fields: dict[str, list[str]]) -> Iterator[tuple[str, object]]:
+    if isinstance(node, ast.Call) and call_name(node.func) in fields:
+        yield from zip(fields[call_name(node.func)], map(_constant, node.args))
 
 
 def _named_numbers(node: ast.AST) -> Iterator[tuple[str, object]]:

@@ -1,0 +1,5 @@
+"""`python -m retriever`: the command line without an installed script."""
+
+from retriever.cli import main
+
+main()
