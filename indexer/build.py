@@ -179,7 +179,7 @@ def _document_terms(chunk: Chunk, corpus: Corpus) -> list[str]:
         )
         for word in words
     ]
-    return search_terms(chunk.embedded_text, corpus.vocabulary) + tags
+    return search_terms(chunk.searched_text, corpus.vocabulary) + tags
 
 
 def _record_entry(record: Record, root: Path) -> dict:

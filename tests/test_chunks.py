@@ -10,7 +10,7 @@ import pytest
 from indexer.chunks import chunk_record, cuda_blocks, markdown_blocks, python_blocks
 from indexer.corpus import load_corpus
 from indexer.encoder import HashEncoder
-from tests.corpora import REPOSITORY, write_corpus
+from tests.corpora import PAGES, REPOSITORY, write_corpus
 
 MAX_TOKENS = 120
 
@@ -38,7 +38,7 @@ def test_a_chunk_is_longer_than_the_limit_only_when_it_is_a_single_line_or_the_f
     for record in list(corpus.records.values())[::5]:
         for chunk in chunk_record(record, REPOSITORY, MAX_TOKENS, count):
             if chunk.start != chunk.end and chunk.trail != ("front matter",):
-                assert count(chunk.embedded_text) <= MAX_TOKENS, chunk.location
+                assert count(chunk.searched_text) <= MAX_TOKENS, chunk.location
 
 
 def test_a_section_knows_the_headings_above_it(tmp_path: Path) -> None:
@@ -63,3 +63,12 @@ def test_code_is_cut_at_functions() -> None:
 def test_code_that_does_not_parse_is_still_one_chunk() -> None:
     assert [(b.start, b.end) for b in python_blocks("def f(:\n  x\n")] == [(1, 2)]
     assert cuda_blocks("__global__ void k( {\n")[-1].end == 1
+
+
+def test_code_in_a_page_is_searched_but_not_embedded(tmp_path: Path) -> None:
+    page = "kernel_wiki/techniques/swizzle.md"
+    text = PAGES[page] + "\n## Example\n\n```ptx\nmov.u32 %r1, 0;\n```\n"
+    corpus = load_corpus(write_corpus(tmp_path, **{page: text}))
+    *prose, example = chunk_record(corpus.records["technique/swizzle"], tmp_path, 256, HashEncoder().count_tokens)
+    assert "mov.u32" in example.searched_text and "mov.u32" not in example.embedded_text
+    assert not example.is_prose and all(chunk.is_prose for chunk in prose)

@@ -77,12 +77,10 @@ class CudaSource:
     @property
     def device_text(self) -> str:
         """The text without the bodies of host functions."""
-        lines = self.text.splitlines(keepends=True)
-        for function in self.functions:
-            if not function.device and not any(f.line > function.line and f.end_line <= function.end_line for f in self.kernels):
-                for row in range(function.line, function.end_line):
-                    lines[row - 1] = _blank(lines[row - 1]) if row <= len(lines) else ""
-        return "".join(lines)
+        lines = self.text.split("\n")
+        kept = {row for f in self.functions if f.device for row in range(f.line, f.end_line + 1)}
+        dropped = {row for f in self.functions if not f.device for row in range(f.line, f.end_line + 1)} - kept
+        return "\n".join("" if row in dropped else line for row, line in enumerate(lines, 1))
 
     def line(self, offset: int) -> int:
         """The line, from 1, of a character offset."""

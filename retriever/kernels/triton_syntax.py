@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 MAX_TERMS = 40
 """Terms of one pointer expression; products of long sums would grow without bound."""
 MAX_DEPTH = 24
+MAX_FUNCTIONS = 40
+"""Jit functions read of one file."""
 
 _PASS_THROUGH = frozenset(
     {"to", "max_contiguous", "multiple_of", "max_constancy", "broadcast_to", "expand_dims", "cast", "reshape", "ravel"}
@@ -55,7 +57,8 @@ class JitFunction:
 
 def jit_functions(tree: ast.Module) -> list[JitFunction]:
     """The jit functions of a module, read."""
-    return [_read(node) for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and any(map(_is_jit, node.decorator_list))]
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and any(map(_is_jit, node.decorator_list))]
+    return [_read(node) for node in nodes[:MAX_FUNCTIONS]]
 
 
 def entry_points(functions: list[JitFunction]) -> list[JitFunction]:
