@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from indexer.vocabulary import load_vocabulary
 from retriever.kernels import cuda_patterns, ptx, triton_source
-from retriever.kernels.families import _NAMES, _WEAK_NAMES
 from retriever.kernels.facts import Fact, KernelFacts
+from retriever.kernels.families import _NAMES, _WEAK_NAMES
 from retriever.kernels.lanes import bank_conflict_degree, combine, integer, sectors
 from retriever.kernels.missing import EXPECTED
 from retriever.kernels.read import MAX_READ_CHARS, detect_language, read_kernel
@@ -52,8 +52,8 @@ CASES: dict[str, tuple[str, set[str], dict[str, list[int]], set[str], set[str]]]
         {"single-pass-row", "warp-shuffle-reduction", "vectorized-access", "coalescing"}, {"tensor-core-mma"},
     ),
     "softmax_warp_row.cu": (
-        "softmax", {"vectorized-access", "single-pass-row", "warp-shuffle-reduction", "fast-math", "loop-unrolling", "occupancy-tuning"}, {},
-        set(), {"single-pass-row", "vectorized-access", "warp-shuffle-reduction"},
+        "softmax", {"vectorized-access", "single-pass-row", "warp-shuffle-reduction", "fast-math", "loop-unrolling", "occupancy-tuning"},
+        {}, set(), {"single-pass-row", "vectorized-access", "warp-shuffle-reduction"},
     ),
     "swap_naive.cu": (
         "transpose", set(), {"uncoalesced-access": [5]}, {"shared-memory-tiling", "padding", "coalescing"}, {"tensor-core-mma"},
@@ -84,7 +84,8 @@ CASES: dict[str, tuple[str, set[str], dict[str, list[int]], set[str], set[str]]]
         {"single-pass-row"}, {"warp-shuffle-reduction", "vectorized-access"},
     ),
     "doubles_and_divisions.cu": (
-        "elementwise", {"occupancy-tuning"}, {"register-spill": [4], "compute-bound-alu": [7], "fp64-bound": [8]}, {"vectorized-access"}, set(),
+        "reduction", {"occupancy-tuning"}, {"register-spill": [4], "compute-bound-alu": [7], "fp64-bound": [8]},
+        {"vectorized-access"}, set(),
     ),
     "triton_softmax.py": (
         "softmax", {"single-pass-row"}, {}, {"fast-math"}, {"single-pass-row", "warp-shuffle-reduction", "vectorized-access"},
@@ -195,7 +196,10 @@ def test_cuda_inside_a_python_string_is_read_at_its_own_lines() -> None:
 
 
 def test_comments_and_host_code_are_not_taken_for_device_code() -> None:
-    text = "// mma.sync wgmma.mma_async __shfl_xor_sync\n/* cp.async.bulk */\nvoid host(double x) {}\n__global__ void f(float* y) { y[threadIdx.x] = 0.f; }\n"
+    text = (
+        "// mma.sync wgmma.mma_async __shfl_xor_sync\n/* cp.async.bulk */\nvoid host(double x) {}\n"
+        "__global__ void f(float* y) { y[threadIdx.x] = 0.f; }\n"
+    )
     facts = read_kernel(text, "f.cu")
     assert not facts.techniques and not facts.features and ids(facts.dtypes) == ["fp32"]
 
@@ -209,6 +213,31 @@ def test_one_lane_adding_a_blocks_total_is_no_contention() -> None:
     text = "__global__ void f(float* y, float v) { if (threadIdx.x == 0) atomicAdd(y, v); }"
     assert "atomics-contention" not in ids(read_kernel(text, "f.cu").symptoms)
     assert "atomics-contention" in ids(read_kernel(text.replace("if (threadIdx.x == 0)", ""), "f.cu").symptoms)
+
+
+def test_lanes_that_start_a_run_time_chunk_apart_are_uncoalesced() -> None:
+    text = """__global__ void chunked(const float* x, float* y, int n, int chunk) {
+      int tid = blockIdx.x * blockDim.x + threadIdx.x;
+      float s = 0.f;
+      for (int j = tid * chunk; j < (tid + 1) * chunk && j < n; ++j) s += x[j];
+      y[tid] = s;
+    }"""
+    facts = read_kernel(text, "k.cu")
+    assert why(facts.symptoms, "uncoalesced-access").startswith("x[j]: neighbouring lanes are chunk elements apart")
+    assert ids(facts.families) == ["reduction"]
+
+
+def test_a_sparse_row_a_lane_diverges_and_is_not_called_padded() -> None:
+    text = """__global__ void k(const int* row_ptr, const int* col, const float* v, const float* x, float* y, int n) {
+      int r = blockIdx.x * blockDim.x + threadIdx.x;
+      float s = 0;
+      for (int j = row_ptr[r]; j < row_ptr[r + 1]; ++j)
+        s += v[j] * x[col[j]];
+      y[r] = s;
+    }"""
+    facts = read_kernel(text, "k.cu")
+    assert lines(facts.symptoms, "warp-divergence") == [4]
+    assert "padding" not in ids(facts.techniques)
 
 
 ZOO = sorted((ROOT / "kernel_wiki/zoo").glob("*/*.cu")) + sorted((ROOT / "kernel_wiki/zoo").glob("*/triton*.py"))
@@ -237,7 +266,9 @@ def test_the_planted_fault_of_a_report_kernel_is_found(name: str) -> None:
     assert PLANTED[name] in ids(facts_of(ROOT / f"kernel_wiki/reports/{name}/{name}.cu").symptoms)
 
 
-@pytest.mark.parametrize("name", ["bandwidth_copy", "softmax_onepass", "transpose_padded", "reduction_shuffle", "histogram_privatized", "fma_chain"])
+@pytest.mark.parametrize(
+    "name", ["bandwidth_copy", "softmax_onepass", "transpose_padded", "reduction_shuffle", "histogram_privatized", "fma_chain"]
+)
 def test_a_cured_report_kernel_has_no_symptom(name: str) -> None:
     assert facts_of(ROOT / f"kernel_wiki/reports/{name}/{name}.cu").symptoms == ()
 
@@ -247,7 +278,8 @@ def test_every_id_that_the_readers_emit_is_in_the_vocabulary() -> None:
     tables = (
         ("techniques", cuda_patterns.TECHNIQUES), ("techniques", triton_source._TECHNIQUES), ("techniques", ptx.INSTRUCTION_TECHNIQUES),
         ("features", cuda_patterns.FEATURES), ("features", triton_source._FEATURES), ("features", ptx.INSTRUCTION_FEATURES),
-        ("dtypes", cuda_patterns.DTYPES), ("dtypes", cuda_patterns.INTEGER_POINTERS), ("dtypes", triton_source._DTYPES), ("dtypes", ptx._DTYPES),
+        ("dtypes", cuda_patterns.DTYPES), ("dtypes", cuda_patterns.INTEGER_POINTERS),
+        ("dtypes", triton_source._DTYPES), ("dtypes", ptx._DTYPES),
         ("families", _NAMES), ("families", _WEAK_NAMES), ("families", [(family, "") for family in EXPECTED]),
     )  # fmt: skip
     assert [(kind, word) for kind, table in tables for word, _ in table if word not in terms[kind]] == []
@@ -279,7 +311,7 @@ def test_a_generated_file_of_two_megabytes_is_cut_and_says_so(name: str) -> None
     facts = read_kernel((text * (2_000_000 // len(text) + 1))[:2_000_000], name)
     assert time.process_time() - started < 5  # 0.2 to 1 s measured; the bound only catches what grows with the whole file
     assert not facts.parsed and facts.kernels
-    assert f"of 2,000,000 characters were" in facts.notes[-1] and MAX_READ_CHARS < 2_000_000
+    assert "of 2,000,000 characters were" in facts.notes[-1] and MAX_READ_CHARS < 2_000_000
 
 
 def test_a_line_of_data_does_not_slow_the_patterns() -> None:
@@ -293,7 +325,8 @@ def test_a_line_of_data_does_not_slow_the_patterns() -> None:
 def test_reading_python_and_ptx_imports_no_parser_of_cuda_nor_torch_nor_triton() -> None:
     code = (
         "import sys; from retriever.kernels.read import read_kernel; read_kernel('@triton.jit\\ndef f(): pass', 'f.py');"
-        "read_kernel('.version 8.0', 'f.ptx'); print([m for m in ('torch', 'triton', 'tree_sitter', 'tree_sitter_cuda') if m in sys.modules])"
+        "read_kernel('.version 8.0', 'f.ptx');"
+        "print([m for m in ('torch', 'triton', 'tree_sitter', 'tree_sitter_cuda') if m in sys.modules])"
     )
     result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
@@ -318,9 +351,12 @@ def test_any_text_is_read(text: str, name: str) -> None:
 
 CODE = st.lists(
     st.sampled_from(
-        ["__global__ void f(float* x, int n) {", "}", "(", ")", "[", "]", "x[threadIdx.x", "* n", "/ 0", "% 0", "<< 99", "for (int i = 0; i < n; ++i)",
-         "__shared__ float s[32][0];", "atomicAdd(x, 1.f);", ";", "= x", "float y[99999999999];", "@triton.jit\n", "def f(x):\n", " tl.load(x + ", "\n", "&x",
-         "if (threadIdx.x)", "return", "f(x)", "__launch_bounds__(0, 0)", "<<<0, -1>>>", "0x", "1e999", "1'000", "#define A A\n", "A", "? 1 :", "-1"]
+        ["__global__ void f(float* x, int n) {", "}", "(", ")", "[", "]", "x[threadIdx.x", "* n", "/ 0", "% 0", "<< 99",
+         "for (int i = 0; i < n; ++i)",
+         "__shared__ float s[32][0];", "atomicAdd(x, 1.f);", ";", "= x", "float y[99999999999];", "@triton.jit\n", "def f(x):\n", " tl.load(x + ",
+         "\n", "&x",
+         "if (threadIdx.x)", "return", "f(x)", "__launch_bounds__(0, 0)", "<<<0, -1>>>", "0x", "1e999", "1'000",
+         "#define A A\n", "A", "? 1 :", "-1"]
     ),
     max_size=25,
 )  # fmt: skip

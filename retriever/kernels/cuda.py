@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 
 from retriever.kernels.cuda_patterns import DTYPES, FEATURES, INTEGER_POINTERS, PADDED_DIMENSION, SWIZZLE, TECHNIQUES
 from retriever.kernels.cuda_symptoms import MAX_FACTS_PER_ID, launch_symptoms, text_symptoms, trace_symptoms
@@ -22,6 +23,7 @@ TILE_NAME = re.compile(
 )
 """Names of constants that say how the work is cut."""
 MAX_TILES = 24
+_PADDED_MEMBER = rf"\b(?!return\b|else\b|case\b)[A-Za-z_]\w*\s+\w+\s*(?:\[[^\[\]]*\])+\s*{PADDED_DIMENSION}\s*;"
 
 
 def read_cuda(text: str, source_name: str) -> KernelFacts:
@@ -87,7 +89,7 @@ def _structural(source: CudaSource, kernel: Function, trace: Trace, families: tu
             yield Fact("shared-memory-tiling", array.line, f"__shared__ {array.type} {array.name}")
         elif array.element_bytes == 16 and array.name in stores:
             yield Fact("shared-memory-tiling", array.line, f"__shared__ {array.type} {array.name}[{array.dim_texts[0]}]")
-    if match := re.search(PADDED_DIMENSION + r"\s*;", source.code):
+    if match := re.search(_PADDED_MEMBER, source.code):
         yield Fact("padding", source.line(match.start()), match[0].rstrip("; "))
     for array in trace.arrays:
         if array.space == "local" and len(array.dims) > 1 and array.type != "bool":
@@ -139,6 +141,8 @@ def _family_hints(kernel: Function, trace: Trace) -> Iterator[Fact]:
         yield Fact("reduction", kernel.line, "many elements in, one out a block")
     elif atomics and loads and not stores:
         yield Fact("reduction", atomics[0].line, "every block adds to one result")
+    elif loads and stores and all(a.loops for a in loads) and not any(a.loops for a in stores) and not trace.barriers and not trace.chases:
+        yield Fact("reduction", kernel.line, "each thread takes in many elements and stores one")
     elif (
         {a.pointer.offset for a in loads if a.offsets} & {a.pointer.offset for a in stores}
         and not trace.barriers
@@ -198,7 +202,7 @@ def _lane_step(access: Access) -> int | None:
     offset = access.pointer.offset
     if not isinstance(offset, tuple):
         return None
-    steps = {b - a for a, b in zip(offset, offset[1:])}
+    steps = {b - a for a, b in pairwise(offset)}
     return abs(steps.pop()) // access.pointer.element_bytes if len(steps) == 1 else None
 
 

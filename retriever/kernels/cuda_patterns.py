@@ -60,7 +60,10 @@ TECHNIQUES: tuple[Pattern, ...] = (
     ("low-precision", r"\b__nv_fp(?:8|4|6)\w*|\bfloat_e[245]m[123]\w*"),
     *INSTRUCTION_TECHNIQUES,
 )
-SWIZZLE = r"\b(\w+)\s*\^\s*\(+\s*(?!\1\b)\w+[^;^]{0,40}?(?:%|&(?!&)|/)|\b(?:\w*_)?swizzle(?:d|_\w+)?\s*\(|\bSwizzle\s*<|\[[^\]\[;]*\w\s*\^\s*\w[^\]\[;]*\]"
+SWIZZLE = (
+    r"\b(\w+)\s*\^\s*\(+\s*(?!\1\b)\w+[^;^]{0,40}?(?:%|&(?!&)|/)"
+    r"|\b(?:\w*_)?swizzle(?:d|_\w+)?\s*\(|\bSwizzle\s*<|\[[^\]\[;]*\w\s*\^\s*\w[^\]\[;]*\]"
+)
 """An index XORed with bits of another one; `v ^= v >> 5`, a hash, is none."""
 PADDED_DIMENSION = r"\[[^\[\]]*\+\s*(?:\w*(?:PAD|pad|SKEW|skew)\w*|1|2|4|8|16)\s*\]"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from retriever.kernels.cuda_syntax import CudaSource, Function, Node, line_of, node_text, walk
 from retriever.kernels.facts import Fact
@@ -32,7 +33,7 @@ MAX_FACTS_PER_ID = 6
 _FLOAT_TYPES = re.compile(r"\b(?:float\d?|double\d?|half2?|__half2?|__?nv_bfloat16\d?|bfloat16_t|half_t)\b")
 _INTEGER_TYPES = re.compile(r"\b(?:int|unsigned|long|short|size_t|u?int\d+_t|uint)\b")
 _DOUBLE_LITERAL = re.compile(r"(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][-+]?\d+)?")
-_HALVING = re.compile(r"(?:>>=\s*1|/=\s*2|=\s*\w+\s*(?:>>\s*1|/\s*2))")
+_HALVING = re.compile(r"(?:\*=\s*2|<<=\s*1|>>=\s*1|/=\s*2|=\s*\w+\s*(?:>>\s*1|/\s*2))")
 
 
 def trace_symptoms(first: Trace, second: Trace) -> Iterator[Fact]:
@@ -99,7 +100,7 @@ def _scattered(access: Access) -> bool:
 
 
 def _typical_step(offsets: list[int]) -> int:
-    steps = sorted(abs(b - a) for a, b in zip(offsets, offsets[1:]))
+    steps = sorted(abs(b - a) for a, b in pairwise(offsets))
     return steps[len(steps) // 2] if steps else 0
 
 
@@ -119,7 +120,7 @@ def _stride_words(one: Access, other: Access, first: Trace, second: Trace) -> st
 
 def _step(access: Access) -> int | None:
     lanes = spread(access.pointer.offset if access.pointer.offset is not None else 0)
-    steps = {b - a for a, b in zip(lanes, lanes[1:])}
+    steps = {b - a for a, b in pairwise(lanes)}
     return abs(steps.pop()) // access.pointer.element_bytes if len(steps) == 1 else None
 
 
@@ -187,7 +188,7 @@ def _divergence(trace: Trace) -> Iterator[Fact]:
 def _tree_reductions(trace: Trace) -> Iterator[Fact]:
     for line, loops in trace.barriers:
         loop = loops[-1] if loops else None
-        if loop is None or not _HALVING.search(loop.text) and not re.search(r"(?:\*=\s*2|<<=\s*1)", loop.text):
+        if loop is None or not _HALVING.search(loop.text):
             continue
         if not re.search(r">\s*(?:32|16)\b|>=\s*(?:32|64)\b", loop.text):
             yield Fact("barrier-stall", loop.line, f"{loop.text[:60]}: a barrier (line {line}) at every level down to one element")

@@ -11,7 +11,7 @@ NAME_WEIGHT, FILE_WEIGHT, STRUCTURE_WEIGHT = 4.0, 2.0, 1.5
 """A kernel's own name says most; structure decides where names are silent."""
 WEAK_NAME_SHARE = 0.4
 """`add`, `sum` and `copy` often name a step of something else."""
-MIN_SCORE = 1.0
+MIN_SCORE = 0.3
 MAX_FAMILIES = 3
 
 _NAMES: tuple[tuple[str, str], ...] = (
@@ -46,9 +46,7 @@ _EXP = r"\b(?:__?expf?|exp2f?|expf|exp|exponential|hexp2?|h2exp)\s*\(|\bex2\.app
 _MAX = r"\b(?:fmaxf?|max|tl\.max(?:imum)?|__hmax2?)\s*\(|\bMax\b"
 _SUM = r"\+=|\btl\.sum\(|__shfl_\w+_sync"
 _DOT = r"\btl\.dot(?:_scaled)?\(|\bmma\.sync|\bwgmma\.mma_async|\btcgen05\.mma|\bmma_sync\s*\("
-_NESTED_PRODUCT = r"\bfor\b[^;]*;[^;]*;[^)]*\)[^;]{0,400}?\w+(?:\[[^\]]*\])*\s*\+=\s*[^;=]*\w\s*(?:\[[^;]*\]|\w)\s*\*\s*\w[^;]*[\[\w]|\bfmaf?\s*\([^;]*\[[^;]*\[[^;]*\)"
 _GATHERED_COLUMN = r"\w+\s*\[\s*col\w*\s*\[|\brow_?ptr\b|\bindptr\b"
-_SWAPPED = r"tl\.trans\(|\.T\s*\)"
 
 
 def read_families(kernels: Iterable[tuple[str, int]], source_name: str, code: str, hints: Iterable[Fact] = ()) -> tuple[Fact, ...]:
@@ -76,7 +74,7 @@ def read_families(kernels: Iterable[tuple[str, int]], source_name: str, code: st
     for family, share in _named(stem)[:2]:
         add(family, FILE_WEIGHT * share, line, f"file name {source_name}")
     for fact in (*hints, *_structure(code, line)):
-        add(fact.id, STRUCTURE_WEIGHT, fact.line, fact.why)
+        add(fact.id, STRUCTURE_WEIGHT / max(1, len(kernels)), fact.line, fact.why)
     order = [family for family, _ in _NAMES]
     ranked = sorted((f for f in scores if scores[f] >= MIN_SCORE), key=lambda f: (-scores[f], order.index(f), f))
     kept = [family for family in ranked if scores[family] >= scores[ranked[0]] * WEAK_NAME_SHARE]
@@ -87,9 +85,6 @@ def _named(identifier: str) -> list[tuple[str, float]]:
     """Families that the words of an identifier name, strong ones first, with their share."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", identifier[:200]).lower()
     strong = [(family, 1.0) for family, words in _NAMES if re.search(rf"(?<![a-z])(?:{words})(?![a-z])", spaced)]
-    if not strong:
-        strong = [(family, 1.0) for family, words in _NAMES if re.search(r"softmax|rmsnorm|layernorm|gemm|matmul|attention|transpose", spaced)
-                  and re.search(words, spaced)][:1]  # fmt: skip
     return strong or [(family, WEAK_NAME_SHARE) for family, words in _WEAK_NAMES if re.search(rf"(?<![a-z])(?:{words})(?![a-z])", spaced)]
 
 

@@ -53,7 +53,7 @@ EXPECTED: dict[str, tuple[Expected, ...]] = {
         *_FEED,
         Expected("register-tiling", "a thread makes one output", (*_WIDE_MMA, "tensor-core-mma")),
         _VECTORS,
-        Expected("tile-rasterization", "tiles run row by row, so blocks that run together share little in L2", ("persistent-kernel",), _BOTH),
+        Expected("tile-rasterization", "tiles run row by row: concurrent blocks share little in L2", ("persistent-kernel",), _BOTH),
         Expected("tma-bulk-copy", "tiles are not fetched by the tensor memory accelerator", languages=_BOTH),
         Expected("warp-specialization", "no warps of their own for the copies", languages=_BOTH),
         Expected("persistent-kernel", "a block ends with its tile, so prologue and epilogue do not overlap", ("stream-k",), _BOTH),
@@ -72,7 +72,7 @@ EXPECTED: dict[str, tuple[Expected, ...]] = {
         _VECTORS,
         Expected("coalescing", "one side is strided in global memory", ("shared-memory-tiling",), _BOTH, ("uncoalesced-access",)),
     ),
-    "sort": (Expected("warp-aggregated-atomics", "one global atomic an element", languages=("cuda",), only_with=("atomics-contention",)), _VECTORS),
+    "sort": (Expected("warp-aggregated-atomics", "one global atomic an element", only_with=("atomics-contention",)), _VECTORS),
     "copy": _STREAM,
     "elementwise": _STREAM,
     "activation": _STREAM,
@@ -80,8 +80,14 @@ EXPECTED: dict[str, tuple[Expected, ...]] = {
     "quantization": _STREAM,
     "optimizer": _STREAM,
     "embedding": _STREAM,
-    "convolution": (Expected("shared-memory-tiling", "inputs are read again for every output"), Expected("tensor-core-mma", "products are scalar multiply-adds", _WIDE_MMA, _BOTH)),
-    "moe": (Expected("tensor-core-mma", "products are scalar multiply-adds", _WIDE_MMA, _BOTH), Expected("software-pipelining", "loads do not overlap with products")),
+    "convolution": (
+        Expected("shared-memory-tiling", "inputs are read again for every output"),
+        Expected("tensor-core-mma", "products are scalar multiply-adds", _WIDE_MMA, _BOTH),
+    ),
+    "moe": (
+        Expected("tensor-core-mma", "products are scalar multiply-adds", _WIDE_MMA, _BOTH),
+        Expected("software-pipelining", "loads do not overlap with products"),
+    ),
     "stencil": (Expected("shared-memory-tiling", "neighbours are read again from global memory"),),
 }  # fmt: skip
 """Family to what its kernels use, the most telling first."""

@@ -30,7 +30,8 @@ _ATOMICS = re.compile(r"^atomic(?:Add|Sub|Max|Min|Inc|Dec|Exch|CAS|And|Or|Xor)\w
 _CASTS = re.compile(r"^(?:static_cast|const_cast|reinterpret_cast)$")
 _INTEGER_CASTS = frozenset({"size_t", "int", "unsigned", "long", "int64_t", "uint32_t", "int32_t", "uint64_t", "ptrdiff_t", "ssize_t"})
 _COMPILE_TIME_NAME = re.compile(r"^[A-Z][A-Z0-9_]*$|^k[A-Z]\w*$")
-_MEMBERS = frozenset("xyzw")
+_LIMITS = {"<": 1, "<=": 1, ">": 0, ">=": 0}
+"""A bound of open size is taken to hold for every lane: `i < n` is true, `row >= rows` is not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +249,21 @@ class _Walker:
     def on_binary_expression(self, node: Node) -> Value:
         operator = node_text(node.child_by_field_name("operator"))
         left, right = self.evaluate(node.child_by_field_name("left")), self.evaluate(node.child_by_field_name("right"))
+        if (
+            operator in _LIMITS
+            and isinstance(left, tuple)
+            and isinstance(right, int)
+            and self.is_run_time(node.child_by_field_name("right"))
+        ):
+            return _LIMITS[operator]
         return self.arithmetic(operator, left, right)
+
+    def is_run_time(self, node: Node | None) -> bool:
+        """True when the expression rests on a size that only the launch gives."""
+        sample = 32 << self.sample
+        return node is not None and any(
+            self.trace.symbols.get(node_text(n), sample) != sample for n in walk(node) if n.type in ("identifier", "field_expression")
+        )
 
     def arithmetic(self, operator: str, left: Value, right: Value) -> Value:
         if isinstance(left, Pointer) and isinstance(right, Pointer):
@@ -497,8 +512,8 @@ class _Walker:
         before = len(self.trace.symbols)
         value = self.evaluate(condition)
         header = node_text(node)[: (body.start_byte - node.start_byte) if body is not None else 0]
-        if not _bounded_by_data(condition, self.env):
-            value = value if value is not None else 1
+        if value is None and not _bounded_by_data(condition, self.env, restarts):
+            value = 1
         fixed = isinstance(value, int) and before == len(self.trace.symbols) and not _mentions(condition, self.trace.symbols)
         loop = Loop(line_of(node), restarts, " ".join(header.split()), value is None, node, fixed)
         self.trace.loops.append(loop)
@@ -529,11 +544,12 @@ def _indexed_by(node: Node | None, name: str) -> bool:
     return any(node_text(n) == name for index in subscripts if index is not None for n in walk(index) if n.type == "identifier")
 
 
-def _bounded_by_data(condition: Node | None, env: dict[str, Value]) -> bool:
+def _bounded_by_data(condition: Node | None, env: dict[str, Value], restarts: bool) -> bool:
     """True when a bound of the loop is a variable that holds data."""
-    if condition is None or "[" in node_text(condition):
+    if condition is None or ("[" in node_text(condition) and not restarts):
         return False
-    return any(name in env and env[name] is None for name in re.findall(r"\w+", node_text(condition)))
+    names = re.findall(r"\b[a-zA-Z_]\w*\b(?!\s*(?:\.|->|::|\())", re.sub(r"\w+\s*\[[^\]]*\]", "", node_text(condition)))
+    return "[" in node_text(condition) or any(name in env and env[name] is None for name in names)
 
 
 def _mentions(node: Node | None, symbols: dict[str, int]) -> bool:

@@ -20,11 +20,14 @@ MAX_TILES = 24
 
 _TECHNIQUES: tuple[Pattern, ...] = (
     ("tensor-core-mma", r"\btl\.dot(?:_scaled)?\s*\(|\bcute\.gemm\s*\("),
-    ("tma-bulk-copy", r"\bmake_tensor_descriptor\b|\b_experimental_(?:descriptor\w*|make_tensor_descriptor)|\bTensorDescriptor\b|\bmake_tiled_tma_atom\w*|\bCopyBulkTensor\w+"),
+    ("tma-bulk-copy", r"\bmake_tensor_descriptor\b|\b_experimental_(?:descriptor\w*|make_tensor_descriptor)|\bTensorDescriptor\b"),
+    ("tma-bulk-copy", r"\bmake_tiled_tma_atom\w*|\bCopyBulkTensor\w+"),
     ("tma-multicast", r"\bCopyBulkTensorTileG2SMulticastOp\b"),
-    ("software-pipelining", r"\bnum_stages\s*=\s*(?!0\b|1\b)\w[\w.]*|[\"']num_stages[\"']\s*:\s*[2-9]|\bPipelineTmaAsync\b|\bPipelineAsync\b"),
+    ("software-pipelining", r"\bnum_stages\s*=\s*(?!0\b|1\b)\w[\w.]*|[\"']num_stages[\"']\s*:\s*[2-9]"),
+    ("software-pipelining", r"\bPipeline(?:Tma|Cp)?Async\w*"),
     ("autotuning", r"@\s*(?:triton\.)?autotune\b|\btriton\.autotune\s*\("),
-    ("fast-math", r"\btl\.(?:math\.)?exp2\s*\(|\blibdevice\.(?:fast_\w+|exp2)\b|\bex2\.approx|\bfast(?:_?math)?\s*=\s*True|\bcute\.exp2\s*\("),
+    ("fast-math", r"\btl\.(?:math\.)?exp2\s*\(|\blibdevice\.(?:fast_\w+|exp2)\b|\bex2\.approx"),
+    ("fast-math", r"\bfast(?:_?math)?\s*=\s*True|\bcute\.exp2\s*\("),
     ("cache-hints", r"\beviction_policy\s*=\s*[\"']\w+[\"']|\bcache_modifier\s*=\s*[\"']\.?\w+[\"']"),
     ("warp-specialization", r"\bwarp_specialize\s*=\s*(?!False)\w+|\bsetmaxregister_\w+|\bmake_warp_uniform\b"),
     ("tile-rasterization", r"\b(?:GROUP_(?:SIZE_)?M|group_size_m|swizzle2d)\b"),
