@@ -12,22 +12,24 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from filelock import FileLock, Timeout
 
 from indexer.chunks import Chunk, chunk_record
-from indexer.corpus import Corpus, load_corpus
+from indexer.corpus import corpus_files, read_record, record_id
 from indexer.encoder import Encoder
-from indexer.errors import InputError
+from indexer.errors import CorpusError, InputError
 from indexer.evidence import zoo_evidence
 from indexer.index import FORMAT_VERSION, Manifest, current_generation, read_manifest
 from indexer.locations import CORPUS_FOLDERS
 from indexer.records import Record, ZooRecord
 from indexer.store import VectorStore
 from indexer.terms import TermIndex, search_terms
+from indexer.vocabulary import Vocabulary, load_vocabulary
 
 _ENCODE_STEP = 64  # chunks between two reports of progress
 KEEP_SECONDS = 600  # a superseded generation stays this long: a reader opens its vectors within seconds of its records
@@ -105,69 +107,131 @@ def build_index(
 
 
 def _build(root: Path, folder: Path, encoder: Encoder, store: str | None, fresh: bool, progress: Progress) -> BuildResult:
-    state = corpus_files_state(root)
-    corpus = load_corpus(root)
-    chunks = [chunk for record in corpus.records.values() for chunk in chunk_record(record, root, encoder.max_tokens, encoder.count_tokens)]
-    previous = None if fresh else _reusable(folder, encoder)
-    prose = [chunk for chunk in chunks if chunk.is_prose]
+    previous = _Previous() if fresh else _previous(folder, encoder)
+    state = corpus_files_state(root, previous.files)
+    entries, problems = _entries(root, encoder, state, previous, progress)
+    prose = [chunk for entry in entries for chunk in entry["chunks"] if chunk["digest"]]
     vectors, encoded = _vectors(prose, encoder, previous, progress)
     digest = corpus_digest(state)
     name = f"{digest[:12]}-{hashlib.sha256(encoder.name.encode()).hexdigest()[:6]}"
     target = _fresh_folder(folder, name)
     progress("writing", 0, 1)
-    TermIndex.build([_document_terms(chunk, corpus) for chunk in chunks]).save(target / "bm25")
+    chunks = [chunk for entry in entries for chunk in entry["chunks"]]
+    TermIndex.build([terms for entry in entries for terms in entry["terms"]]).save(target / "bm25")
     np.save(target / "vectors.npy", vectors)
-    collection = f"warplore-{name}" if store else "chunks"
-    VectorStore(store or target / "chroma", collection).fill([chunk.id for chunk in prose], vectors)
-    _write_json(target / "records.json", [_record_entry(record, root) for record in corpus.records.values()])
-    _write_json(target / "chunks.json", [_chunk_entry(chunk) for chunk in chunks])
-    manifest = Manifest(FORMAT_VERSION, encoder.name, encoder.dimensions, digest, str(root), store, len(corpus.records), len(chunks), state)
-    _write_json(target / "manifest.json", asdict(manifest))
+    VectorStore(store or target / "chroma", f"warplore-{name}" if store else "chunks").fill([chunk["id"] for chunk in prose], vectors)
+    _write_json(target / "records.json", [entry["record"] for entry in entries])
+    _write_json(target / "chunks.json", [{key: value for key, value in chunk.items() if key != "text"} for chunk in chunks])
+    _write_json(target / "terms.json", {entry["record"]["id"]: {"key": entry["key"], "terms": entry["terms"]} for entry in entries})
+    _write_json(
+        target / "manifest.json",
+        asdict(Manifest(FORMAT_VERSION, encoder.name, encoder.dimensions, digest, str(root), store, len(entries), len(chunks), state)),
+    )
     _switch(folder, target.name)
     progress("writing", 1, 1)
-    return BuildResult(len(corpus.records), len(chunks), encoded, corpus.problems)
+    return BuildResult(len(entries), len(chunks), encoded, tuple(sorted(problems)))
 
 
-def _reusable(folder: Path, encoder: Encoder) -> tuple[dict[str, int], np.ndarray] | None:
-    """Row by chunk digest, and the vectors, of the current generation when this encoder made them."""
+@dataclass(frozen=True, slots=True)
+class _Previous:
+    """What the current generation offers for reuse; empty when it is absent, damaged or another encoder's."""
+
+    files: dict[str, list] = field(default_factory=dict)
+    entries: dict[str, dict] = field(default_factory=dict)
+    rows: dict[str, int] = field(default_factory=dict)
+    """Row in `vectors` by chunk digest."""
+    vectors: np.ndarray | None = None
+
+
+def _previous(folder: Path, encoder: Encoder) -> _Previous:
     generation = current_generation(folder)
     if generation is None:
-        return None
+        return _Previous()
     try:
-        if read_manifest(generation).encoder != encoder.name:
-            return None
-        chunks = json.loads((generation / "chunks.json").read_text(encoding="utf-8"))
+        manifest = read_manifest(generation)
+        if manifest.encoder != encoder.name:
+            return _Previous()
+        records, chunks, terms = (
+            json.loads((generation / f"{name}.json").read_text(encoding="utf-8")) for name in ("records", "chunks", "terms")
+        )
+        vectors = np.load(generation / "vectors.npy")
+        by_record: dict[str, list[dict]] = {}
+        for chunk in chunks:
+            by_record.setdefault(chunk["record"], []).append(chunk)
+        entries = {record["id"]: {"record": record, "chunks": by_record[record["id"]], **terms[record["id"]]} for record in records}
         rows = {digest: row for row, digest in enumerate(chunk["digest"] for chunk in chunks if chunk["digest"])}
-        return rows, np.load(generation / "vectors.npy")
-    except Exception:  # a damaged generation costs a full encoding, nothing else
-        return None
+        return _Previous(manifest.files, entries, rows, vectors) if len(rows) <= len(vectors) else _Previous()
+    except Exception:  # a damaged generation costs a full build, nothing else
+        return _Previous()
 
 
-def _vectors(
-    chunks: list[Chunk], encoder: Encoder, previous: tuple[dict[str, int], np.ndarray] | None, progress: Progress
-) -> tuple[np.ndarray, int]:
-    rows, old = previous or ({}, np.empty((0, encoder.dimensions), dtype=np.float32))
-    vectors = np.empty((len(chunks), encoder.dimensions), dtype=np.float32)
+def _entries(
+    root: Path, encoder: Encoder, state: dict[str, list], previous: _Previous, progress: Progress
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """`{key, record, chunks, terms}` of every valid page, in id order, reused where none of its files changed; and the problems."""
+    vocabulary = load_vocabulary(root)
+    verified = _verified(root)
+    entries, problems = {}, []
+    files = list(corpus_files(root))
+    for done, (kind, path) in enumerate(files):
+        progress("reading", done, len(files))
+        id = record_id(root, kind, path)
+        key = _entry_key(root, path, kind, state)
+        if id in previous.entries and previous.entries[id]["key"] == key:
+            entries[id] = previous.entries[id]
+            continue
+        try:
+            record = read_record(root, kind, path, vocabulary)
+        except CorpusError as error:
+            problems += error.problems
+            continue
+        chunks = chunk_record(record, root, encoder.max_tokens, encoder.count_tokens)
+        entries[id] = {
+            "key": key,
+            "record": _record_entry(record, root, verified),
+            "chunks": [_chunk_entry(chunk) for chunk in chunks],
+            "terms": [_document_terms(chunk, record, vocabulary) for chunk in chunks],
+        }
+    progress("reading", len(files), len(files))
+    return [entries[id] for id in sorted(entries)], problems
+
+
+def _entry_key(root: Path, page: Path, kind: str, state: dict[str, list]) -> str:
+    """Hash of all files that shape an entry: its page, the vocabulary, and what lies beside an implementation or an instruction."""
+    own = page.relative_to(root).as_posix()
+    names = {own, "kernel_wiki/vocabulary.yaml"}
+    if kind == "zoo":
+        folder = own.rsplit("/", 1)[0]
+        names |= {
+            name for name in state if name.startswith(folder + "/") and name.rsplit("/", 1)[1].split(".")[0] in (page.stem, "contract")
+        }
+    if kind == "isa":
+        names.add("isa/verified.json")
+    return hashlib.sha256("".join(f"{name}\0{state[name][2]}\n" for name in sorted(names) if name in state).encode()).hexdigest()[:24]
+
+
+def _vectors(prose: list[dict[str, Any]], encoder: Encoder, previous: _Previous, progress: Progress) -> tuple[np.ndarray, int]:
+    """`(len(prose), dimensions) float32` and how many rows had to be computed."""
+    vectors = np.empty((len(prose), encoder.dimensions), dtype=np.float32)
     missing = []
-    for position, chunk in enumerate(chunks):
-        row = rows.get(chunk.digest)
-        if row is None or row >= len(old):
+    for position, chunk in enumerate(prose):
+        row = previous.rows.get(chunk["digest"])
+        if row is None or previous.vectors is None:
             missing.append(position)
         else:
-            vectors[position] = old[row]
-    missing.sort(key=lambda position: len(chunks[position].embedded_text))  # neighbours of like length pad less
+            vectors[position] = previous.vectors[row]
+    missing.sort(key=lambda position: len(prose[position]["text"]))  # neighbours of like length pad less
     for start in range(0, len(missing), _ENCODE_STEP):
         progress("encoding", start, len(missing))
         part = missing[start : start + _ENCODE_STEP]
-        vectors[part] = encoder.encode([chunks[position].embedded_text for position in part])
+        vectors[part] = encoder.encode([prose[position]["text"] for position in part])
     if missing:
         progress("encoding", len(missing), len(missing))
     return vectors, len(missing)
 
 
-def _document_terms(chunk: Chunk, corpus: Corpus) -> list[str]:
+def _document_terms(chunk: Chunk, record: Record, vocabulary: Vocabulary) -> list[str]:
     """The chunk's own terms, and its record's tags once, so that a section is found under its page's subject."""
-    record = corpus.records[chunk.record_id]
     tags = [
         f"{kind}:{word}"
         for kind, words in (
@@ -179,18 +243,29 @@ def _document_terms(chunk: Chunk, corpus: Corpus) -> list[str]:
         )
         for word in words
     ]
-    return search_terms(chunk.searched_text, corpus.vocabulary) + tags
+    return search_terms(chunk.searched_text, vocabulary) + tags
 
 
-def _record_entry(record: Record, root: Path) -> dict:
+def _verified(root: Path) -> frozenset[str]:
+    """Ids of the instructions whose examples an assembler has answered for."""
+    path = root / "isa" / "verified.json"
+    try:
+        return frozenset(json.loads(path.read_text(encoding="utf-8"))["entries"])
+    except (OSError, ValueError, KeyError):
+        return frozenset()
+
+
+def _record_entry(record: Record, root: Path, verified: frozenset[str]) -> dict[str, Any]:
     entry = record.model_dump(mode="json", exclude_defaults=True)
     entry |= {"id": record.id, "kind": record.kind, "location": record.location}
     if isinstance(record, ZooRecord):
         entry["evidence"] = zoo_evidence(root, record)
+    if record.id in verified:
+        entry["verified"] = True
     return entry
 
 
-def _chunk_entry(chunk: Chunk) -> dict:
+def _chunk_entry(chunk: Chunk) -> dict[str, Any]:
     return {
         "id": chunk.id,
         "record": chunk.record_id,
@@ -199,6 +274,7 @@ def _chunk_entry(chunk: Chunk) -> dict:
         "end": chunk.end,
         "trail": chunk.trail,
         "digest": chunk.digest if chunk.is_prose else None,
+        "text": chunk.embedded_text,
     }
 
 

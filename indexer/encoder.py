@@ -183,7 +183,7 @@ def _export(model: str, folder: Path) -> None:
     (folder / "encoder.json").write_text(json.dumps(settings), encoding="utf-8")
 
 
-def _Pooled(sentence_model):  # noqa: N802 - a class made late, so that importing this module does not import torch
+def _Pooled(sentence_model):
     """The model with its pooling as one module from `(input_ids, attention_mask)` to sentence embeddings."""
     import torch
 

@@ -50,42 +50,38 @@ class Vocabulary:
         match anywhere.
         """
         folded = fold(text)
-        taken: list[tuple[int, int]] = []
         found: dict[tuple[str, str], int] = {}
-        for name, pattern, terms in self._patterns:
-            if name[:4] not in folded:
-                continue
+        for pattern in self._patterns:
             for match in pattern.finditer(folded):
-                start, end = match.span()
-                if any(a <= start and end <= b and (a, b) != (start, end) for a, b in taken):
-                    continue
-                taken.append((start, end))
-                for term in terms:
-                    found.setdefault((term.kind, term.id), start)
+                for term in self._by_name.get(match[1]) or self._by_name[match[1].replace(" ", "")]:
+                    found.setdefault((term.kind, term.id), match.start())
         order = sorted(found, key=lambda key: (found[key], KINDS.index(key[0]), key[1]))
         return [self.terms[kind][id] for kind, id in order]
 
     @cached_property
-    def _patterns(self) -> list[tuple[str, re.Pattern[str], list[Term]]]:
+    def _by_name(self) -> dict[str, list[Term]]:
+        """Terms by folded name; a Chinese name also without its blanks."""
         by_name: dict[str, list[Term]] = {}
         for kind in KINDS:
             for term in self.terms[kind].values():
                 for name in dict.fromkeys(fold(name) for name in term.names):
                     by_name.setdefault(name, []).append(term)
-        longest_first = sorted(by_name, key=lambda name: (-len(name), name))
-        return [(name, _pattern(name), by_name[name]) for name in longest_first]
+                    if _CJK.search(name) and " " in name:
+                        by_name.setdefault(name.replace(" ", ""), []).append(term)
+        return by_name
+
+    @cached_property
+    def _patterns(self) -> tuple[re.Pattern[str], ...]:
+        """One alternation for Latin names, one for Chinese ones, longest first: the first that matches at a place wins it."""
+        names = sorted(self._by_name, key=lambda name: (-len(name), name))
+        latin = "|".join(re.escape(name) for name in names if not _CJK.search(name))
+        chinese = "|".join(re.escape(name).replace(r"\ ", r"\s?") for name in names if _CJK.search(name))
+        return re.compile(rf"(?<![\w.])({latin})s?(?!\w)"), re.compile(rf"({chinese})")
 
 
 def fold(text: str) -> str:
     """Lower-cased text with hyphens, underscores and runs of blanks as one blank, none at the ends."""
     return re.sub(r"[\s\-_]+", " ", text.lower()).strip()
-
-
-def _pattern(folded_name: str) -> re.Pattern[str]:
-    escaped = re.escape(folded_name)
-    if _CJK.search(folded_name):
-        return re.compile(escaped.replace(r"\ ", r"\s?"))
-    return re.compile(rf"(?<![\w.]){escaped}s?(?!\w)")
 
 
 @lru_cache(maxsize=4)

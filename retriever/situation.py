@@ -96,7 +96,9 @@ def read_situation(
             readings += [
                 Reading("families", t.id, "report") for t in vocabulary.find(_identifier_words(diagnosis.kernel)) if t.kind == "families"
             ]
-    unique = {(reading.kind, reading.id, reading.source): reading for reading in readings}
+    unique: dict[tuple[str, str, str], Reading] = {}
+    for reading in readings:  # the first line that shows a word stands for all of them
+        unique.setdefault((reading.kind, reading.id, reading.source.split(" ")[0]), reading)
     return Situation(ask, tuple(unique.values()), kernel, gpu, gpu_source, diagnoses, notes)
 
 

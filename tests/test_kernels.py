@@ -227,6 +227,12 @@ def test_lanes_that_start_a_run_time_chunk_apart_are_uncoalesced() -> None:
     assert ids(facts.families) == ["reduction"]
 
 
+def test_a_stride_that_only_a_missing_constant_gives_is_not_reported() -> None:
+    text = "__global__ void f(const float* x, float* y) { y[threadIdx.x * WIDTH] = x[threadIdx.x * WIDTH]; }"
+    assert "uncoalesced-access" not in ids(read_kernel(text, "k.cu").symptoms)
+    assert lines(read_kernel("#define WIDTH 16\n" + text, "k.cu").symptoms, "uncoalesced-access") == [2]
+
+
 def test_a_sparse_row_a_lane_diverges_and_is_not_called_padded() -> None:
     text = """__global__ void k(const int* row_ptr, const int* col, const float* v, const float* x, float* y, int n) {
       int r = blockIdx.x * blockDim.x + threadIdx.x;
@@ -353,8 +359,8 @@ CODE = st.lists(
     st.sampled_from(
         ["__global__ void f(float* x, int n) {", "}", "(", ")", "[", "]", "x[threadIdx.x", "* n", "/ 0", "% 0", "<< 99",
          "for (int i = 0; i < n; ++i)",
-         "__shared__ float s[32][0];", "atomicAdd(x, 1.f);", ";", "= x", "float y[99999999999];", "@triton.jit\n", "def f(x):\n", " tl.load(x + ",
-         "\n", "&x",
+         "__shared__ float s[32][0];", "atomicAdd(x, 1.f);", ";", "= x", "float y[99999999999];", "@triton.jit\n", "def f(x):\n", 
+         " tl.load(x + ", "\n", "&x",
          "if (threadIdx.x)", "return", "f(x)", "__launch_bounds__(0, 0)", "<<<0, -1>>>", "0x", "1e999", "1'000",
          "#define A A\n", "A", "? 1 :", "-1"]
     ),

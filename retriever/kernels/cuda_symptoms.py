@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
+from retriever.kernels.accesses import Access, Loop, Trace
 from retriever.kernels.cuda_syntax import CudaSource, Function, Node, line_of, node_text, walk
 from retriever.kernels.facts import Fact
 from retriever.kernels.lanes import LANES, SECTOR_BYTES, bank_conflict_degree, sectors, spread
-from retriever.kernels.trace import Access, Loop, Trace, constant_value
+from retriever.kernels.trace import constant_value
 
 MIN_BAD_SECTORS = 8
 """A warp that touches fewer sectors than this costs little however they are spread."""
@@ -84,6 +85,9 @@ def _global_access(first: Trace, second: Trace) -> Iterator[Fact]:
     for one, other in _pairs(first, second):
         if one.pointer.space != "global" or one.kind == "atomic" or not (_scattered(one) and _scattered(other)):
             continue
+        steps = _step(one), _step(other)
+        if steps[0] is not None and steps[1] == 2 * steps[0]:
+            continue  # it grows with a compile-time constant that the file leaves open, which may as well be 1
         distance = _stride_words(one, other, first, second)
         touched = sectors(one.offsets or [], one.pointer.element_bytes)
         yield Fact("uncoalesced-access", one.line, f"{one.text}: {distance}; a warp's {one.kind} touches {touched} sectors of 32 bytes")

@@ -26,11 +26,6 @@ def find_facts(text: str, patterns: Iterable[Pattern]) -> list[Fact]:
     return [Fact(word, bisect_right(starts, at), seen) for word, (at, seen) in found.items()]
 
 
-def unique(facts: Iterable[Fact]) -> tuple[Fact, ...]:
-    """The first fact of each id and line, in the order given."""
-    return tuple({(fact.id, fact.line): fact for fact in reversed(list(facts))}.values())[::-1]
-
-
 def first_of_each(facts: Iterable[Fact]) -> tuple[Fact, ...]:
     """One fact an id, the earliest line, ids in the order first given."""
     earliest: dict[str, Fact] = {}

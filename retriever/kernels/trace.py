@@ -7,10 +7,11 @@ any value from what holds by chance. Every loop body is walked once, with its va
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
+from retriever.kernels.accesses import Access, Array, Loop, Trace
 from retriever.kernels.cuda_syntax import CudaSource, Function, Node, line_of, node_text, walk
-from retriever.kernels.lanes import LANES, Lanes, Pointer, Value, combine, integer, select, spread
+from retriever.kernels.lanes import LANES, Lanes, Pointer, Value, combine, integer, select
 
 MAX_INLINE_DEPTH = 4
 """Device functions called from device functions; deeper ones are usually recursive templates."""
@@ -24,82 +25,14 @@ TYPE_BYTES = {
     "uchar4": 4, "int": 4, "unsigned": 4, "float": 4, "int32_t": 4, "uint32_t": 4, "double": 8, "long": 8, "size_t": 8, "int64_t": 8,
     "uint64_t": 8, "int2": 8, "uint2": 8, "float2": 8, "int4": 16, "uint4": 16, "float4": 16, "double2": 16, "longlong2": 16, "double4": 32,
 }  # fmt: skip
-_READS = re.compile(r"^(?:__ld(?:g|cs|cg|ca|cv|lu)|load|ld_?\w*|LOAD\w*)$")
-_WRITES = re.compile(r"^(?:__st(?:cs|cg|wb|wt)|store|st_?\w*|STORE\w*)$")
+_READS = re.compile(r"^(?:__ld(?:g|cs|cg|ca|cv|lu)|load|LOAD)$")
+_WRITES = re.compile(r"^(?:__st(?:cs|cg|wb|wt)|store|STORE)$")
 _ATOMICS = re.compile(r"^atomic(?:Add|Sub|Max|Min|Inc|Dec|Exch|CAS|And|Or|Xor)\w*$|^(?:red|atom)_\w+$")
 _CASTS = re.compile(r"^(?:static_cast|const_cast|reinterpret_cast)$")
 _INTEGER_CASTS = frozenset({"size_t", "int", "unsigned", "long", "int64_t", "uint32_t", "int32_t", "uint64_t", "ptrdiff_t", "ssize_t"})
 _COMPILE_TIME_NAME = re.compile(r"^[A-Z][A-Z0-9_]*$|^k[A-Z]\w*$")
 _LIMITS = {"<": 1, "<=": 1, ">": 0, ">=": 0}
 """A bound of open size is taken to hold for every lane: `i < n` is true, `row >= rows` is not."""
-
-
-@dataclass(frozen=True, slots=True)
-class Loop:
-    """One loop of the source."""
-
-    line: int
-    restarts: bool
-    """It has an initialiser: a loop without one goes on where another stopped."""
-    text: str
-    """Its header."""
-    data_bound: bool
-    """Its trip count differs from lane to lane by data."""
-    body: Node
-    fixed: bool
-    """Its bound is known when compiling."""
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """One access of the warp to memory."""
-
-    kind: str
-    """load, store, atomic, or fragment: a tensor-core operand loaded by wmma."""
-    pointer: Pointer
-    lanes: tuple[bool, ...]
-    """The lanes that take part."""
-    guarded_by_data: bool
-    line: int
-    loops: tuple[Loop, ...]
-    text: str
-
-    @property
-    def offsets(self) -> list[int] | None:
-        """Byte offsets of the active lanes; None where they depend on data."""
-        if self.pointer.offset is None:
-            return None
-        return [at for at, active in zip(spread(self.pointer.offset), self.lanes) if active]
-
-
-@dataclass(frozen=True, slots=True)
-class Array:
-    """One array declared in a kernel."""
-
-    name: str
-    space: str
-    type: str
-    dims: tuple[int, ...]
-    dim_texts: tuple[str, ...]
-    line: int
-    element_bytes: int
-
-
-@dataclass(slots=True)
-class Trace:
-    """What one walk through a kernel saw, in the order it saw it."""
-
-    accesses: list[Access] = field(default_factory=list)
-    loops: list[Loop] = field(default_factory=list)
-    arrays: list[Array] = field(default_factory=list)
-    conditions: list[tuple[Node, Value, tuple[Loop, ...]]] = field(default_factory=list)
-    barriers: list[tuple[int, tuple[Loop, ...]]] = field(default_factory=list)
-    symbols: dict[str, int] = field(default_factory=dict)
-    """Sample values of what the source leaves open."""
-    launch_bounds: tuple[int, ...] = ()
-    """Arguments of `__launch_bounds__`, as far as they are numbers."""
-    chases: list[tuple[int, str, str]] = field(default_factory=list)
-    """Loads whose address is what the last turn of the loop loaded."""
 
 
 def trace_kernel(source: CudaSource, kernel: Function, sample: int) -> Trace:
@@ -125,7 +58,6 @@ class _Walker:
         self.trace = Trace()
         self.functions = {f.name: f for f in reversed(source.functions) if not f.kernel}
         self.env: dict[str, Value] = {}
-        self.types: dict[str, str] = {}
         self.template_names = kernel.template_names
         self.lanes: tuple[bool, ...] = (True,) * LANES
         self.by_data = False
@@ -216,6 +148,9 @@ class _Walker:
 
     def on_identifier(self, node: Node) -> Value:
         return self.lookup(node_text(node))
+
+    def on_qualified_identifier(self, node: Node) -> Value:
+        return self.symbol(node_text(node), compile_time=True)
 
     def on_gnu_asm_expression(self, node: Node) -> Value:
         for child in node.named_children:
@@ -376,6 +311,8 @@ class _Walker:
         if name.startswith("__syncthreads") or name in ("sync", "barrier_sync"):
             self.trace.barriers.append((line_of(node), self.loops))
         values = [self.evaluate(part) for part in parts]
+        if name.endswith((".thread_rank", ".meta_group_rank")):
+            return tuple(range(LANES)) if name.endswith(".thread_rank") else 0
         if _CASTS.match(name) and values:
             return self.cast(node_text(function), values[0])
         if name in _INTEGER_CASTS and values:
@@ -451,7 +388,6 @@ class _Walker:
         if declarator is None:
             return
         name = node_text(declarator)
-        self.types[name] = type_text
         if sizes:
             if value_node is not None:
                 self.evaluate(value_node)

@@ -11,8 +11,8 @@ from kernel_wiki.harness.cuda import load_kernel
 
 SOURCE = Path(__file__).with_suffix(".cu")
 DTYPES = {torch.float32: "FP32", torch.bfloat16: "BF16"}
-ACCESSES = 2
-"""Accesses of x and as many of the residual per thread that the block size is chosen for: four 16-byte loads in flight."""
+ACCESSES = {True: 4, False: 8}
+"""16-byte accesses (True) or single elements (False) of x, and as many of the residual, per thread that the block size is chosen for."""
 MAX_THREADS = 1024
 MAX_ACCESSES = {True: 4, False: 16}
 """16-byte accesses (True) or single elements (False) of each operand that a thread of a full block can hold in 64 registers."""
@@ -35,7 +35,7 @@ def run(
     width = 16 // x.element_size()
     aligned = columns % width == 0
     accesses_a_row = columns // width if aligned else columns
-    threads = threads or block_threads(accesses_a_row, ACCESSES if aligned else 4 * ACCESSES)
+    threads = threads or block_threads(accesses_a_row, ACCESSES[aligned])
     accesses = -(-accesses_a_row // threads)
     if accesses > MAX_ACCESSES[aligned]:
         limit = MAX_ACCESSES[aligned] * MAX_THREADS * (width if aligned else 1)
@@ -54,7 +54,7 @@ def block_threads(accesses_a_row: int, accesses_a_thread: int) -> int:
 
 def compile_specs() -> list[CudaSpec]:
     """Rows of 4,096 bf16, of 8,192 fp32, and of odd length."""
-    variants = (("BF16", True, 2, 256), ("FP32", True, 2, 1024), ("BF16", False, 8, 1024))
+    variants = (("BF16", True, 4, 128), ("FP32", True, 4, 512), ("BF16", False, 8, 1024))
     return [
         CudaSpec(SOURCE.name, ("add_rmsnorm_block_row",), threads_per_block=variant[3], defines=_defines(*variant)) for variant in variants
     ]

@@ -23,10 +23,14 @@ class Config(NamedTuple):
 
 LARGE_SMEM_BYTES = 160 * 1024
 """sm_80 offers 163 KiB a block, sm_90 and sm_100 227 KiB; sm_86, sm_89 and sm_120 99 KiB."""
+WIDE_SMEM_BYTES = 225 * 1024
+"""128 queries (32 KiB) and three stages of 128 keys and values (64 KiB each) for D = 128."""
 
 
-def default_config(head_dim: int, smem_bytes: int) -> Config:
+def default_config(head_dim: int, causal: bool, smem_bytes: int) -> Config:
     """The config for D = `head_dim` on a GPU whose blocks may hold `smem_bytes` of shared memory."""
+    if smem_bytes >= WIDE_SMEM_BYTES and head_dim == 128 and not causal:
+        return Config(128, 128, 8, 3)  # a causal band would spend more of the wide tile on masked scores
     if smem_bytes < LARGE_SMEM_BYTES and head_dim == 128:
         return Config(128, 32, 8, 3)
     return Config(128, 64, 8, 3)
@@ -105,7 +109,7 @@ def _smem_limit_bytes(tensor: torch.Tensor) -> int:
 def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool, *, config: Config | None = None) -> torch.Tensor:
     """softmax(q k^T / sqrt(D)) v for contiguous bf16 (B, H, S, D)."""
     batch, heads, length, head_dim = q.shape
-    config = config or default_config(head_dim, _smem_limit_bytes(q))
+    config = config or default_config(head_dim, causal, _smem_limit_bytes(q))
     out = torch.empty_like(q)
     # exp(x) = exp2(x * log2(e)): the factor joins the softmax scale and costs nothing.
     scale = math.log2(math.e) / math.sqrt(head_dim)
@@ -123,7 +127,7 @@ def compile_specs() -> list[TritonSpec]:
 
 
 def _spec(head_dim: int, causal: bool) -> TritonSpec:
-    config = default_config(head_dim, 0)
+    config = default_config(head_dim, causal, 0)
     pointers = ("q_ptr", "k_ptr", "v_ptr", "o_ptr")
     signature = dict.fromkeys(pointers, "*bf16") | {"S": "i32", "scale": "fp32"}
     tile = {"HEAD_DIM": head_dim, "BLOCK_M": config.block_m, "BLOCK_N": config.block_n, "CAUSAL": causal}

@@ -1,4 +1,4 @@
-"""Copy in CUDA C++: 16-byte vectors, several loads in flight per thread, any number of bytes."""
+"""Copy in CUDA C++: 16-byte vectors, any number of bytes."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from kernel_wiki.harness.contract import CudaSpec, multiprocessor_count
 from kernel_wiki.harness.cuda import i64, load_kernel
 
 SOURCE = Path(__file__).with_suffix(".cu")
-THREADS = 256
-UNROLL = 4
-"""16-byte loads in flight per thread: 8 resident blocks of 256 threads keep 128 KiB of reads outstanding per SM."""
+THREADS = 128
+UNROLL = 1
+"""16-byte loads in flight per thread. One, in the smallest block, was the fastest of all settings swept on an H200: with every thread of
+an SM resident that is 32 KiB of reads outstanding, and the many short blocks start and end evenly."""
 BLOCKS_PER_SM = 0
 """0: one block a tile. Otherwise a persistent grid of that many blocks an SM walks the tiles."""
 STREAMING = True

@@ -27,6 +27,9 @@ class Config(NamedTuple):
 
 WIDE = Config(128, 256, 64, 8, 2, True, 8, 4)
 """Four buffers of 48 KiB and 32 KiB to stage half a tile of C: 224 of the 227 KiB."""
+LOW_ROWS, LOW_GROUP_M = 4096, 16
+"""Up to so many rows the wide tile goes in groups of 16: on an H200 11 % faster at 4096^3, 1 % slower at 2048 x 4096 x 14336; at 8192^3
+groups of 8 are 17 % faster."""
 NARROW = Config(128, 128, 64, 8, 1, True, 8, 4)
 """For outputs with fewer wide tiles than SMs."""
 SKINNY = Config(64, 128, 64, 8, 1, True, 4, 5)
@@ -44,7 +47,9 @@ def default_config(rows: int, columns: int, multiprocessors: int, smem_bytes: in
     if rows <= SKINNY.block_m:
         return SKINNY
     wide_tiles = triton.cdiv(rows, WIDE.block_m) * triton.cdiv(columns, WIDE.block_n)
-    return WIDE if wide_tiles >= multiprocessors else NARROW
+    if wide_tiles < multiprocessors:
+        return NARROW
+    return WIDE._replace(group_m=LOW_GROUP_M) if rows <= LOW_ROWS else WIDE
 
 
 @triton.jit

@@ -1,4 +1,4 @@
-"""Triad in CUDA C++: 16-byte vectors of both operands, several in flight per thread."""
+"""Triad in CUDA C++: 16-byte vectors of both operands."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from kernel_wiki.harness.cuda import i64, load_kernel
 
 SOURCE = Path(__file__).with_suffix(".cu")
 DTYPES = {torch.float32: "FP32", torch.bfloat16: "BF16"}
-THREADS = 256
-UNROLL = 2
-"""Vectors of each operand per thread: four 16-byte loads in flight."""
+THREADS = 128
+UNROLL = 1
+"""Vectors of each operand per thread: two 16-byte loads in flight, the fastest setting swept on an H200 for either dtype."""
 BLOCKS_PER_SM = 0
 """0: one block a tile. Otherwise a persistent grid of that many blocks an SM walks the tiles."""
 
