@@ -51,7 +51,7 @@ class Product(Strict):
     """Memory bandwidth by the data sheet, 1e9 bytes a second."""
     boost_mhz: int | None = None
     tdp_w: int | None = None
-    peaks_tflops: dict[str, float] = {}
+    peaks_tflops: dict[str, float] = Field(default_factory=dict)
     """Dense peak by dtype (1e12 operations a second, no sparsity); `fp16`, `bf16`, `tf32`, `fp8`, `fp6`, `fp4`, `int8`, `int4` on
     tensor cores, `fp32` and `fp64` on the ordinary pipes, `fp64-tensor` on tensor cores. For int dtypes read TOP/s."""
     sources: dict[str, tuple[str, ...]]

@@ -23,6 +23,9 @@ from retriever.reports.profile import Profile
 out = Console(highlight=False, soft_wrap=False)
 err = Console(stderr=True, highlight=False)
 
+SLOW_STEPS = ("encoding", "exporting the encoder, once")
+"""Worth a line on stderr where no bar can be drawn; the others take a second."""
+
 STATUS_STYLES = {"runs": "green", "adapt": "yellow", "never": "red", "unknown": "dim"}
 
 
@@ -143,7 +146,7 @@ def progress_reporter() -> Iterator[ProgressFunction]:
         seen: set[str] = set()
 
         def report(step: str, done: int, total: int) -> None:
-            if step not in seen:
+            if step in SLOW_STEPS and step not in seen:
                 seen.add(step)
                 print(f"warplore: {step}" + (f" ({total})" if total > 1 else ""), file=sys.stderr, flush=True)
 

@@ -17,8 +17,8 @@ import torch
 
 from .nvcc import compile_cubin, target_of
 
-STATIC_SMEM_LIMIT_BYTES = 48 * 1024
-"""Above it a kernel must opt in to dynamic shared memory (CUDA C++ Programming Guide, compute capabilities)."""
+DEFAULT_SMEM_LIMIT_BYTES = 48 * 1024
+"""Static and dynamic shared memory of a block together; above it a kernel must opt in (CUDA C++ Programming Guide, compute capabilities)."""
 PORTABLE_CLUSTER_BLOCKS = 8
 """Larger clusters need the non-portable attribute (CUDA C++ Programming Guide, thread block clusters)."""
 TENSOR_MAP_BYTES = 128
@@ -67,7 +67,8 @@ class CudaKernel:
         self._code = ObjectCode.from_cubin(str(cubin))
         handle = driver.CUkernel(int(self._code.get_kernel(name).handle))
         self._function = _check(driver.cuKernelGetFunction(handle), f"{name}: cuKernelGetFunction")
-        self._smem_opted_in = STATIC_SMEM_LIMIT_BYTES
+        static = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES
+        self._smem_opted_in = DEFAULT_SMEM_LIMIT_BYTES - _check(driver.cuFuncGetAttribute(static, self._function), f"{name}: shared memory")
         self._cluster_opted_in = False
 
     def __call__(self, grid: Any, block: Any, *args: Any, smem_bytes: int = 0, cluster: Any = None) -> None:

@@ -15,11 +15,20 @@ constexpr int LANES = 32;
 constexpr int PAD = 4 / sizeof(Element);
 constexpr int PER_THREAD = (TILE / LANES) * (TILE / ROWS);
 
+// First row and column of the block's tile: `group` tile rows down before one tile column right, so that blocks that run together write
+// neighbouring pieces of the same rows of y.
+__device__ int2 tile_origin(int rows, int cols, int group) {
+    const int down = (rows + TILE - 1) / TILE, across = (cols + TILE - 1) / TILE;
+    const int first = blockIdx.x / (group * across) * group, within = blockIdx.x % (group * across);
+    const int height = min(group, down - first);
+    return make_int2((first + within % height) * TILE, within / height * TILE);
+}
+
 extern "C" __global__ void __launch_bounds__(LANES * ROWS)
-transpose_padded(const Element* __restrict__ x, Element* __restrict__ y, int rows, int cols, int tiles_across) {
+transpose_padded(const Element* __restrict__ x, Element* __restrict__ y, int rows, int cols, int group) {
     __shared__ Element tile[TILE][TILE + PAD];
-    const int row_start = blockIdx.x / tiles_across * TILE;
-    const int col_start = blockIdx.x % tiles_across * TILE;
+    const int2 origin = tile_origin(rows, cols, group);
+    const int row_start = origin.x, col_start = origin.y;
 
     Element held[PER_THREAD];  // all loads are issued before the first is needed
 #pragma unroll
