@@ -28,7 +28,18 @@ app = typer.Typer(
 index_app = typer.Typer(no_args_is_help=True, help="The search index: build it, or see its state.")
 zoo_app = typer.Typer(no_args_is_help=True, help="The kernels that a GPU has proved.")
 skills_app = typer.Typer(no_args_is_help=True, help="Agent Skills that teach an agent to use Warplore.")
-isa_help = "A PTX instruction: exact look-up, modifiers allowed. Example: warplore isa wgmma.mma_async --gpu A100"
+ISA_HELP = "A PTX instruction: exact look-up, modifiers allowed. Example: warplore isa wgmma.mma_async --gpu A100"
+class _NameOrCommand(typer.core.TyperGroup):
+    """A group whose first word may also be the argument of its `show` command: `isa cp.async` is `isa show cp.async`."""
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:
+        if "--help" not in args[:1] and (not args or args[0] not in self.commands):
+            args = ["show", *args]
+        return super().parse_args(ctx, args)
+
+
+isa_app = typer.Typer(cls=_NameOrCommand, help=ISA_HELP)
+app.add_typer(isa_app, name="isa")
 app.add_typer(index_app, name="index")
 app.add_typer(zoo_app, name="zoo")
 app.add_typer(skills_app, name="skills")
@@ -230,8 +241,8 @@ def gpu(
         print_gpu_table(table)
 
 
-@app.command(help=isa_help)
-def isa(
+@isa_app.command("show", hidden=True, help=ISA_HELP)
+def isa_show(
     name: Annotated[Optional[str], typer.Argument(help="Mnemonic, with or without modifiers; without one, all of them.")] = None,
     gpu: GpuName = None,
     as_json: Json = False,
@@ -249,7 +260,35 @@ def isa(
     if as_json:
         _print_json({"schema": SCHEMA, "instructions": [isa_json(entry, named, core.root) for entry in ([found] if found else entries)]})
     else:
-        print_markdown(isa_text(found, named, core.root) if found else isa_list_text(entries, named))
+        print_markdown(isa_text(found, named, core.root, entries) if found else isa_list_text(entries, named))
+
+
+@isa_app.command("verify")
+def isa_verify(
+    names: Annotated[Optional[list[str]], typer.Argument(help="Ids or mnemonics; without one, every entry.")] = None,
+    write: Annotated[bool, typer.Option("--write", help="Write isa/verified.json when every claim holds.")] = False,
+    as_json: Json = False,
+    corpus: Corpus = None,
+) -> None:
+    """Assemble every example of the instruction pages with the ptxas at hand and compare with what the pages claim.
+
+    Example: warplore isa verify cp.async
+    """
+    from retriever.isa_lookup import look_up
+    from retriever.isa_verify import verify
+    from retriever.json_forms import SCHEMA
+
+    with _open(corpus) as core:
+        entries = list(core.entries("isa"))
+        only = [look_up(name, entries).id for name in names] if names else None
+        found = verify(core.root, write=write, only=only, progress=lambda done, total: core.progress("assembling", done, total))
+    if as_json:
+        _print_json({"schema": SCHEMA, "examples": found.examples, "runs": found.runs, "problems": found.problems})
+    else:
+        print(*found.problems, sep="\n", end="\n" if found.problems else "")
+        print(f"{found.examples} examples, {found.runs} runs of ptxas, {len(found.problems)} problems")
+    if found.problems:
+        raise typer.Exit(1)
 
 
 @app.command()

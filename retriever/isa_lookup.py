@@ -49,12 +49,15 @@ def verdict(entry: IsaRecord, gpu: Gpu | None) -> Applicability:
     return applicability(entry.model_dump(mode="json") | {"id": entry.id, "kind": "isa"}, gpu)
 
 
-def isa_text(entry: IsaRecord, gpu: Gpu | None, root: Path) -> str:
-    """The entry with its verdict for a GPU and, where that lacks it, what to use instead."""
+def isa_text(entry: IsaRecord, gpu: Gpu | None, root: Path, entries: list[IsaRecord]) -> str:
+    """The entry with its verdict for a GPU and, where that lacks it, which of its neighbours among `entries` to use instead."""
     lines = [f"PTX {entry.ptx}; {entry.targets}"]
     if gpu:
         answer = verdict(entry, gpu)
         lines.insert(0, f"**{gpu.name}: {'has it' if answer.status == 'runs' else answer.status}** ({answer.reason})")
+        usable = [other.id for other in entries if other.id in entry.instead and verdict(other, gpu).status == "runs"]
+        if answer.status == "never":
+            lines.insert(1, f"There use {', '.join(usable)}" if usable else "None of its neighbours exists there either.")
     if entry.instead:
         lines.append(f"Neighbours on other architectures: {', '.join(entry.instead)}")
     return "\n\n".join((*lines, show_text(root, entry)))

@@ -104,21 +104,24 @@ transpose_swizzled(const Element* __restrict__ x, Element* __restrict__ y, int r
     }
     __syncthreads();
 
+    Vector out[MICROS * W];
 #pragma unroll
     for (int k = 0; k < MICROS * W; ++k) {
         const int vector = threadIdx.x + k * THREADS;
-        const int chunk = vector % MICRO_ROWS, c = vector / MICRO_ROWS;
-        const int row = origin.x + chunk * W, col = origin.y + c;
+        out[k].whole = tile[slot(vector / MICRO_ROWS, vector % MICRO_ROWS)];
+    }
+#pragma unroll
+    for (int k = 0; k < MICROS * W; ++k) {
+        const int vector = threadIdx.x + k * THREADS;
+        const int row = origin.x + vector % MICRO_ROWS * W, col = origin.y + vector / MICRO_ROWS;
         if (col >= cols || row >= rows) continue;
         Element* to = y + (long long)col * rows + row;
-        Vector out;
-        out.whole = tile[slot(c, chunk)];
 #if ALIGNED
-        store_vector(to, out.whole);
+        store_vector(to, out[k].whole);
 #else
 #pragma unroll
         for (int e = 0; e < W; ++e)
-            if (row + e < rows) to[e] = out.elements[e];
+            if (row + e < rows) to[e] = out[k].elements[e];
 #endif
     }
 }
