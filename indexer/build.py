@@ -11,7 +11,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,8 +25,8 @@ from indexer.encoder import Encoder
 from indexer.errors import CorpusError, InputError
 from indexer.evidence import zoo_evidence
 from indexer.index import FORMAT_VERSION, Manifest, current_generation, read_manifest
-from indexer.locations import CORPUS_FOLDERS
 from indexer.records import Record, ZooRecord
+from indexer.state import corpus_digest, corpus_files_state
 from indexer.store import VectorStore
 from indexer.terms import TermIndex, search_terms
 from indexer.vocabulary import Vocabulary, load_vocabulary
@@ -47,37 +47,6 @@ class BuildResult:
     """Chunks whose vector had to be computed; the others were reused."""
     problems: tuple[str, ...]
     """Entries left out because they break their schema."""
-
-
-def corpus_files_state(root: Path, known: dict[str, list] | None = None) -> dict[str, list]:
-    """`{path: [size, mtime_ns, sha256]}` of every file that shapes the index.
-
-    A file whose size and time are as in `known` keeps its digest without being read.
-    """
-    state = {}
-    for path in _indexed_files(root):
-        name = path.relative_to(root).as_posix()
-        stat = path.stat()
-        before = (known or {}).get(name)
-        if before and before[0] == stat.st_size and before[1] == stat.st_mtime_ns:
-            state[name] = before
-        else:
-            state[name] = [stat.st_size, stat.st_mtime_ns, hashlib.sha256(path.read_bytes()).hexdigest()]
-    return state
-
-
-def _indexed_files(root: Path) -> Iterable[Path]:
-    for folder in CORPUS_FOLDERS:
-        for directory, names, files in os.walk(root / folder):
-            names[:] = sorted(name for name in names if name not in ("__pycache__", "harness", "reports"))
-            for file in sorted(files):
-                if file.endswith((".md", ".py", ".cu", ".yaml", ".json")):
-                    yield Path(directory) / file
-
-
-def corpus_digest(state: dict[str, list]) -> str:
-    """One hash over the contents of all indexed files."""
-    return hashlib.sha256("".join(f"{name}\0{entry[2]}\n" for name, entry in sorted(state.items())).encode()).hexdigest()
 
 
 def build_index(

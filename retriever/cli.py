@@ -10,7 +10,7 @@ import os
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,7 +23,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    help=f"Knowledge base of GPU-kernel optimisation: proven kernels, guides, instructions and precedents, ranked for your GPU. {EXIT_CODES}",
+    help=f"Knowledge base of GPU-kernel optimisation: proven kernels, guides, instructions, precedents, ranked for your GPU. {EXIT_CODES}",
 )
 index_app = typer.Typer(no_args_is_help=True, help="The search index: build it, or see its state.")
 zoo_app = typer.Typer(no_args_is_help=True, help="The kernels that a GPU has proved.")
@@ -61,16 +61,16 @@ def _record_ids(incomplete: str) -> list[str]:
     return [id for id in ids if id.startswith(incomplete)]
 
 
-Kernel = Annotated[Optional[str], typer.Option("--kernel", help="Source of the kernel (CUDA C++, Triton, PTX); - reads stdin.")]
-GpuName = Annotated[Optional[str], typer.Option("--gpu", help="Product name, compute capability, or auto.", autocompletion=_gpu_names)]
+Kernel = Annotated[str | None, typer.Option("--kernel", help="Source of the kernel (CUDA C++, Triton, PTX); - reads stdin.")]
+GpuName = Annotated[str | None, typer.Option("--gpu", help="Product name, compute capability, or auto.", autocompletion=_gpu_names)]
 Ncu = Annotated[
-    Optional[str], typer.Option("--ncu", help="Nsight Compute report: CSV (raw or details page) or console text; - reads stdin.")
+    str | None, typer.Option("--ncu", help="Nsight Compute report: CSV (raw or details page) or console text; - reads stdin.")
 ]
-KernelName = Annotated[Optional[str], typer.Option("--kernel-name", help="Only launches of the report whose name contains this.")]
+KernelName = Annotated[str | None, typer.Option("--kernel-name", help="Only launches of the report whose name contains this.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
-Corpus = Annotated[Optional[Path], typer.Option("--corpus", help="Corpus folder.", envvar="WARPLORE_CORPUS")]
-Store = Annotated[Optional[str], typer.Option("--store", help="URL of a Chroma server for the vectors.", envvar="WARPLORE_STORE")]
-Encoder = Annotated[Optional[str], typer.Option("--encoder", help="Embedding model: name, folder or hash.", envvar="WARPLORE_ENCODER")]
+Corpus = Annotated[Path | None, typer.Option("--corpus", help="Corpus folder.", envvar="WARPLORE_CORPUS")]
+Store = Annotated[str | None, typer.Option("--store", help="URL of a Chroma server for the vectors.", envvar="WARPLORE_STORE")]
+Encoder = Annotated[str | None, typer.Option("--encoder", help="Embedding model: name, folder or hash.", envvar="WARPLORE_ENCODER")]
 
 
 @contextmanager
@@ -129,7 +129,7 @@ def search(
     gpu: GpuName = None,
     kernel: Kernel = None,
     ncu: Ncu = None,
-    kind: Annotated[Optional[str], typer.Option("--kind", help="Only one kind: zoo, technique, guide, hardware, isa, pr, skill.")] = None,
+    kind: Annotated[str | None, typer.Option("--kind", help="Only one kind: zoo, technique, guide, hardware, isa, pr, skill.")] = None,
     count: Annotated[int, typer.Option("-k", "--count", help="Hits to show.", min=1, max=100)] = 8,
     all_gpus: Annotated[bool, typer.Option("--all", help="Also what can never run on the GPU.")] = False,
     as_json: Json = False,
@@ -216,7 +216,7 @@ def show(
 
 @app.command()
 def gpu(
-    name: Annotated[Optional[str], typer.Argument(help="Product name, compute capability, or auto.", autocompletion=_gpu_names)] = None,
+    name: Annotated[str | None, typer.Argument(help="Product name, compute capability, or auto.", autocompletion=_gpu_names)] = None,
     as_json: Json = False,
     corpus: Corpus = None,
 ) -> None:
@@ -243,7 +243,7 @@ def gpu(
 
 @isa_app.command("show", hidden=True, help=ISA_HELP)
 def isa_show(
-    name: Annotated[Optional[str], typer.Argument(help="Mnemonic, with or without modifiers; without one, all of them.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Mnemonic, with or without modifiers; without one, all of them.")] = None,
     gpu: GpuName = None,
     as_json: Json = False,
     corpus: Corpus = None,
@@ -265,7 +265,7 @@ def isa_show(
 
 @isa_app.command("verify")
 def isa_verify(
-    names: Annotated[Optional[list[str]], typer.Argument(help="Ids or mnemonics; without one, every entry.")] = None,
+    names: Annotated[list[str] | None, typer.Argument(help="Ids or mnemonics; without one, every entry.")] = None,
     write: Annotated[bool, typer.Option("--write", help="Write isa/verified.json when every claim holds.")] = False,
     as_json: Json = False,
     corpus: Corpus = None,
@@ -359,9 +359,8 @@ def index_status(as_json: Json = False, corpus: Corpus = None, store: Store = No
         form = {"folder": str(status.folder), "state": status.state, "detail": status.detail}
         _print_json({"schema": SCHEMA, **form, "records": status.records, "chunks": status.chunks, "encoder": status.encoder})
     else:
-        print(
-            f"{status.state}: {status.detail}\n{status.records} records, {status.chunks} chunks, encoder {status.encoder or '-'}\n{status.folder}"
-        )
+        print(f"{status.state}: {status.detail}", f"{status.records} records, {status.chunks} chunks", sep="\n")
+        print(f"encoder {status.encoder or '-'}", status.folder, sep="\n")
     if status.state != "fresh":
         raise typer.Exit(3)
 

@@ -78,9 +78,8 @@ def sources_text(gpu: Gpu, table: GpuTable) -> str:
         backed.setdefault(key, []).append(f"compute capability {gpu.compute_capability}")
     for key, fields in backed.items():
         source = table.sources[key]
-        lines.append(
-            f"- {', '.join(fields)}: {source.title}{f' ({source.revision})' if source.revision else ''}{f', {source.url}' if source.url else ''}"
-        )
+        place = "".join((f" ({source.revision})" if source.revision else "", f", {source.url}" if source.url else ""))
+        lines.append(f"- {', '.join(fields)}: {source.title}{place}")
     if gpu.product and gpu.product.notes:
         lines += ["", gpu.product.notes]
     return "\n".join(lines)

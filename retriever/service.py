@@ -8,11 +8,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import platformdirs
 
-from indexer.build import BuildResult, Progress, build_index, corpus_digest, corpus_files_state
 from indexer.corpus import GLOBS, corpus_files, read_record, record_id
 from indexer.encoder import DEFAULT_MODEL, Encoder, load_encoder
 from indexer.errors import CorpusError, IndexMissingError, InputError, nearest
@@ -20,6 +19,7 @@ from indexer.gpus import Gpu, GpuTable, load_gpus
 from indexer.index import Index, current_generation, load_index, read_manifest
 from indexer.locations import corpus_root
 from indexer.records import GuideRecord, Record
+from indexer.state import corpus_digest, corpus_files_state
 from indexer.vocabulary import Vocabulary, load_vocabulary
 from retriever.candidates import rank_candidates
 from retriever.diagnosis import Diagnosis, diagnose
@@ -31,6 +31,9 @@ from retriever.rank import Ranking, rank
 from retriever.reports.profile import Profile, Report
 from retriever.reports.read import read_report
 from retriever.situation import Situation, read_situation
+
+if TYPE_CHECKING:
+    from indexer.build import BuildResult, Progress
 
 MAX_DIAGNOSED_KERNELS = 3  # launches of a report that go into one situation; the longest are kept
 
@@ -144,6 +147,8 @@ class Warplore:
 
     def build(self, *, fresh: bool = False) -> BuildResult:
         """Bring the index up to date; `fresh` computes every vector anew."""
+        from indexer.build import build_index  # a question to a fresh index needs none of what building imports
+
         result = build_index(self.root, self.index_folder, self.encoder, store=self.store, fresh=fresh, progress=self.progress)
         self.__dict__.pop("index", None)
         return result

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from indexer.gpus import Gpu
 from indexer.vocabulary import Vocabulary, fold
@@ -22,7 +23,7 @@ class Reading:
     """`ask`, `kernel line 12`, `report` ..."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: what ranking asks of every record is computed once
 class Situation:
     """The question as Warplore understood it; shown to the user, since a wrong reading must be visible."""
 
@@ -38,9 +39,14 @@ class Situation:
 
     def words(self, kind: str) -> tuple[str, ...]:
         """Vocabulary ids of one kind, in order of first reading."""
-        return tuple(dict.fromkeys(reading.id for reading in self.readings if reading.kind == kind))
+        return self._words.get(kind, ())
 
-    @property
+    @cached_property
+    def _words(self) -> dict[str, tuple[str, ...]]:
+        kinds = {reading.kind for reading in self.readings}
+        return {kind: tuple(dict.fromkeys(reading.id for reading in self.readings if reading.kind == kind)) for kind in kinds}
+
+    @cached_property
     def severities(self) -> dict[str, float]:
         """Diagnosed bottleneck to its highest severity, 0 to 1; bottlenecks read from text or source count 0.5."""
         found = {word: 0.5 for word in self.words("bottlenecks")}
@@ -49,12 +55,12 @@ class Situation:
                 found[bottleneck.id] = max(bottleneck.severity / 100.0, found.get(bottleneck.id, 0.0))
         return found
 
-    @property
+    @cached_property
     def missing_techniques(self) -> tuple[str, ...]:
         """Techniques that kernels of this kind use and the given kernel does not."""
         return tuple(dict.fromkeys(fact.id for fact in self.kernel.missing)) if self.kernel else ()
 
-    @property
+    @cached_property
     def wanted_techniques(self) -> tuple[str, ...]:
         """What would help here: techniques the kernel lacks, then the first cures of what the report shows."""
         cures = [cure for diagnosis in self.diagnoses for bottleneck in diagnosis.bottlenecks[:2] for cure in bottleneck.cures[:3]]

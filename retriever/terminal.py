@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markdown import Markdown
@@ -13,12 +13,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from indexer.build import Progress as ProgressFunction
 from indexer.gpus import Gpu, GpuTable
 from retriever.diagnosis import Diagnosis
 from retriever.rank import Hit, Ranking
 from retriever.render import number
 from retriever.reports.profile import Profile
+
+if TYPE_CHECKING:
+    from indexer.build import Progress as ProgressFunction
 
 out = Console(highlight=False, soft_wrap=False)
 err = Console(stderr=True, highlight=False)

@@ -185,28 +185,35 @@ def test_every_command_has_help_with_an_example(run) -> None:
         assert code == 0 and "Example: warplore" in " ".join(out.split()), trail
 
 
-def test_neither_help_nor_a_question_imports_torch_or_a_kernel(place: Path) -> None:
-    environment = os.environ | {
-        "WARPLORE_CORPUS": str(place / "corpus"),
-        "WARPLORE_CACHE": str(place / "cache-once"),
-        "WARPLORE_ENCODER": "hash",
-    }
-    script = (
-        "import sys\nfrom retriever import cli\nsys.argv = ['warplore', {arguments}]\n"
-        "try:\n    cli.main()\nexcept SystemExit:\n    pass\n"
-        "heavy = {{'torch', 'triton', 'sentence_transformers', 'transformers'}} & set(sys.modules)\nprint('HEAVY', sorted(heavy), file=sys.stderr)"
-    )
-    for arguments in ("'--help'", "'search', 'transpose bank conflict', '--gpu', 'H200'", "'zoo', 'list'"):
-        done = subprocess.run(
-            [sys.executable, "-c", script.format(arguments=arguments)], env=environment, cwd=REPOSITORY, capture_output=True, text=True
-        )
-        assert "HEAVY []" in done.stderr, done.stderr[-2000:]
+LOADED = """
+import sys
+from retriever import cli
+sys.argv = ["warplore", *sys.argv[2:]]
+watched = set({watched!r})
+try:
+    cli.main()
+except SystemExit:
+    pass
+print("LOADED", sorted(watched & set(sys.modules)), file=sys.stderr)
+"""
+
+
+def loaded(place: Path, watched: tuple[str, ...], *arguments: str) -> str:
+    """The last line on stderr of a run in a process of its own: which of the watched modules it imported."""
+    settings = {"CORPUS": place / "corpus", "CACHE": place / "cache-once", "ENCODER": "hash"}
+    environment = os.environ | {f"WARPLORE_{name}": str(value) for name, value in settings.items()}
+    command = [sys.executable, "-c", LOADED.format(watched=watched), "warplore", *arguments]
+    done = subprocess.run(command, env=environment, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    return done.stderr.strip().splitlines()[-1]
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("search", "transpose bank conflict", "--gpu", "H200"), ("zoo", "list")])
+def test_neither_help_nor_a_question_imports_torch_or_a_kernel(place: Path, arguments: tuple[str, ...]) -> None:
+    assert loaded(place, ("torch", "triton", "sentence_transformers", "transformers"), *arguments) == "LOADED []"
 
 
 def test_help_loads_neither_the_index_nor_chroma(place: Path) -> None:
-    script = "import sys\nfrom retriever import cli\nsys.argv=['warplore','--help']\ntry:\n    cli.main()\nexcept SystemExit:\n    pass\nprint('LOADED', sorted({'chromadb','onnxruntime','pydantic','numpy'} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", script], cwd=REPOSITORY, capture_output=True, text=True)
-    assert "LOADED []" in done.stdout
+    assert loaded(place, ("chromadb", "onnxruntime", "pydantic", "numpy"), "--help") == "LOADED []"
 
 
 def test_skills_are_installed_once_and_replaced_on_demand(run, tmp_path: Path, place: Path) -> None:

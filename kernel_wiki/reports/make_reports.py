@@ -2,7 +2,7 @@
 
 Needs a GPU, nvcc and ncu, and nothing beyond Python's standard library. One kernel's failure does not stop the others.
 
-    python kernel_wiki/reports/make_reports.py OUT [--only NAME ...] [--arch 90a] [--keep-reports]
+    python kernel_wiki/reports/make_reports.py OUT [--only NAME,NAME...] [--arch 90a] [--keep-reports]
 """
 
 from __future__ import annotations
@@ -43,10 +43,11 @@ def main() -> int:
     """Exit code 0 when every kernel has its reports, 1 otherwise."""
     options = _options()
     names = sorted(path.parent.name for path in HERE.glob("*/*.cu") if path.stem == path.parent.name)
-    chosen = [name for name in names if not options.only or name in options.only]
-    if not chosen:
-        print(f"no kernel to profile; known are {', '.join(names)}", file=sys.stderr)
+    unknown = sorted(set(options.only) - set(names))
+    if unknown or not names:
+        print(f"no kernel named {', '.join(unknown)}; known are {', '.join(names)}", file=sys.stderr)
         return 1
+    chosen = options.only or names
     nvcc, ncu = _tool("nvcc"), _tool("ncu")
     tools = _describe_tools(nvcc, ncu)
     options.out.mkdir(parents=True, exist_ok=True)
@@ -65,7 +66,7 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path, help="output folder; reports.tar.gz is written there beside one folder a kernel")
-    parser.add_argument("--only", nargs="*", help="names of kernels; all when left out")
+    parser.add_argument("--only", type=lambda text: text.split(","), default=[], help="names of kernels, with commas; all when left out")
     parser.add_argument("--arch", default="90a", help="compute capability to build for, as nvcc writes it")
     parser.add_argument("--keep-reports", action="store_true", help="keep the binary .ncu-rep files too (about 2 MB each)")
     return parser.parse_args()

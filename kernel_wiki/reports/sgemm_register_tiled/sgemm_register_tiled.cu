@@ -1,35 +1,52 @@
-// The cure of naive_gemm: 128x128 block tile through shared memory, 8x8 outputs a thread in registers. Each shared load feeds
-// several FMAs, so the FMA pipe becomes the limit.
+// The cure of naive_gemm: 128x128 block tile through shared memory, 8x8 outputs a thread in registers, the next tile fetched into
+// registers while this one is multiplied. Sixteen shared values feed 64 FMAs, so the FMA pipe becomes the limit.
 #include "../evidence.cuh"
 
-constexpr int N = 4096, TILE = 128, DEPTH = 16, PER = 8;
+constexpr int N = 4096, TILE = 128, DEPTH = 8, PER = 8;
 
-__global__ __launch_bounds__(256) void sgemm_register_tiled(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c) {
-  __shared__ float as[DEPTH][TILE + 4], bs[DEPTH][TILE];  // as is transposed; +4 keeps 16-byte alignment and spreads the stores
-  const int tx = threadIdx.x % 16, ty = threadIdx.x / 16;
+struct Stage {
+  float a[DEPTH][TILE + 4];  // transposed; rows four apart are 16 banks apart, so the scattered stores of a warp meet each bank once
+  float b[DEPTH][TILE];
+};
+
+__device__ void put(Stage& stage, float4 va, float4 vb) {
+  int r = threadIdx.x / 2, k = threadIdx.x % 2 * 4;
+  stage.a[k][r] = va.x, stage.a[k + 1][r] = va.y, stage.a[k + 2][r] = va.z, stage.a[k + 3][r] = va.w;
+  *reinterpret_cast<float4*>(&stage.b[threadIdx.x / 32][threadIdx.x % 32 * 4]) = vb;
+}
+
+__global__ __launch_bounds__(256, 2) void sgemm_register_tiled(const float* __restrict__ a, const float* __restrict__ b,
+                                                               float* __restrict__ c) {
+  __shared__ Stage stages[2];
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const int tx = warp % 2 * 8 + lane % 8, ty = warp / 2 * 4 + lane / 8;  // a warp reads 4 and 8 vectors of 16 bytes: one wavefront each
   const int row0 = blockIdx.y * TILE, column0 = blockIdx.x * TILE;
+  const float* next_a = a + size_t(row0 + threadIdx.x / 2) * N + threadIdx.x % 2 * 4;
+  const float* next_b = b + size_t(threadIdx.x / 32) * N + column0 + lane * 4;
   float sum[PER][PER] = {};
+  put(stages[0], *reinterpret_cast<const float4*>(next_a), *reinterpret_cast<const float4*>(next_b));
+  __syncthreads();
   for (int k0 = 0; k0 < N; k0 += DEPTH) {
-    for (int i = threadIdx.x; i < TILE * DEPTH / 4; i += 256) {
-      int r = i / (DEPTH / 4), k = i % (DEPTH / 4) * 4;
-      float4 va = *reinterpret_cast<const float4*>(&a[size_t(row0 + r) * N + k0 + k]);
-      as[k][r] = va.x, as[k + 1][r] = va.y, as[k + 2][r] = va.z, as[k + 3][r] = va.w;
-      int kb = i / (TILE / 4), cb = i % (TILE / 4) * 4;
-      *reinterpret_cast<float4*>(&bs[kb][cb]) = *reinterpret_cast<const float4*>(&b[size_t(k0 + kb) * N + column0 + cb]);
+    const Stage& now = stages[k0 / DEPTH % 2];
+    float4 va, vb;
+    if (k0 + DEPTH < N) {
+      va = *reinterpret_cast<const float4*>(next_a += DEPTH);
+      vb = *reinterpret_cast<const float4*>(next_b += size_t(DEPTH) * N);
     }
-    __syncthreads();
 #pragma unroll
     for (int k = 0; k < DEPTH; ++k) {
       float ra[PER], rb[PER];
-      for (int h = 0; h < 2; ++h) {  // two runs of four, 64 apart, so that a warp's reads meet each bank once
-        *reinterpret_cast<float4*>(&ra[h * 4]) = *reinterpret_cast<float4*>(&as[k][h * 64 + ty * 4]);
-        *reinterpret_cast<float4*>(&rb[h * 4]) = *reinterpret_cast<float4*>(&bs[k][h * 64 + tx * 4]);
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {  // two runs of four, 64 apart
+        *reinterpret_cast<float4*>(&ra[h * 4]) = *reinterpret_cast<const float4*>(&now.a[k][h * 64 + ty * 4]);
+        *reinterpret_cast<float4*>(&rb[h * 4]) = *reinterpret_cast<const float4*>(&now.b[k][h * 64 + tx * 4]);
       }
 #pragma unroll
       for (int i = 0; i < PER; ++i)
 #pragma unroll
         for (int j = 0; j < PER; ++j) sum[i][j] += ra[i] * rb[j];
     }
+    if (k0 + DEPTH < N) put(stages[(k0 / DEPTH + 1) % 2], va, vb);
     __syncthreads();
   }
 #pragma unroll

@@ -1,22 +1,26 @@
-// The cure of wmma_from_global: 128x128 block tile, cp.async double buffering, 64x32 outputs a warp, operands by ldmatrix from padded
+// The cure of wmma_from_global: 128x128 block tile, cp.async double buffering, 64x32 outputs a warp, operands by ldmatrix from swizzled
 // shared memory. mma.sync alone does not reach Hopper's peak (that takes wgmma), but the tensor pipe is now the busiest unit.
 #include <cuda_bf16.h>
 #include <cuda_pipeline.h>
 
 #include "../evidence.cuh"
 
-constexpr int N = 4096, TILE = 128, DEPTH = 32, PAD = 8;  // rows of 80 and 272 bytes: eight rows of ldmatrix meet 32 banks once
+constexpr int N = 4096, TILE = 128, DEPTH = 64;  // rows of 128 bytes or more: cp.async asks the L2 for 128 bytes at a time
 
 struct Stage {
-  __nv_bfloat16 a[TILE][DEPTH + PAD];
-  __nv_bfloat16 b[DEPTH][TILE + PAD];
+  __nv_bfloat16 a[TILE][DEPTH];
+  __nv_bfloat16 b[DEPTH][TILE];
 };
+
+// Where element (row, column) of a tile lies in its row: the 16-byte pieces are permuted by row, so that eight rows of ldmatrix
+// meet all 32 banks once.
+__device__ int swizzled(int row, int column) { return column ^ (row % 8 * 8); }
 
 __device__ void fetch(Stage& stage, const __nv_bfloat16* a, const __nv_bfloat16* b, int row0, int column0, int k0) {
   for (int i = threadIdx.x; i < TILE * DEPTH / 8; i += 256) {  // 8 elements are 16 bytes
     int ra = i / (DEPTH / 8), ka = i % (DEPTH / 8) * 8, kb = i / (TILE / 8), cb = i % (TILE / 8) * 8;
-    __pipeline_memcpy_async(&stage.a[ra][ka], &a[size_t(row0 + ra) * N + k0 + ka], 16);
-    __pipeline_memcpy_async(&stage.b[kb][cb], &b[size_t(k0 + kb) * N + column0 + cb], 16);
+    __pipeline_memcpy_async(&stage.a[ra][swizzled(ra, ka)], &a[size_t(row0 + ra) * N + k0 + ka], 16);
+    __pipeline_memcpy_async(&stage.b[kb][swizzled(kb, cb)], &b[size_t(k0 + kb) * N + column0 + cb], 16);
   }
   __pipeline_commit();
 }
@@ -39,9 +43,10 @@ __device__ void multiply(float (&d)[4], const unsigned (&a)[4], unsigned b0, uns
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-__global__ __launch_bounds__(256) void tensor_gemm_mma(const __nv_bfloat16* __restrict__ a, const __nv_bfloat16* __restrict__ b,
-                                                       float* __restrict__ c) {
-  __shared__ alignas(128) Stage stages[2];
+__global__ __launch_bounds__(256, 2) void tensor_gemm_mma(const __nv_bfloat16* __restrict__ a, const __nv_bfloat16* __restrict__ b,
+                                                          float* __restrict__ c) {
+  extern __shared__ __align__(128) char memory[];
+  Stage* stages = reinterpret_cast<Stage*>(memory);
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, row = warp / 4 * 64, column = warp % 4 * 32;
   const int row0 = blockIdx.y * TILE, column0 = blockIdx.x * TILE;
   float sum[4][4][4] = {};  // 16x8 tiles: down, across, values a lane
@@ -57,11 +62,12 @@ __global__ __launch_bounds__(256) void tensor_gemm_mma(const __nv_bfloat16* __re
     __syncthreads();
 #pragma unroll
     for (int k = 0; k < DEPTH; k += 16) {
+      const int ra = row + lane % 16, ka = k + lane / 16 * 8, kb = k + lane % 16, cb = column + lane / 16 * 8;
       unsigned fa[4][4], fb[2][4];
 #pragma unroll
-      for (int i = 0; i < 4; ++i) load_a(fa[i], &now.a[row + i * 16 + lane % 16][k + lane / 16 * 8]);
+      for (int i = 0; i < 4; ++i) load_a(fa[i], &now.a[ra + i * 16][swizzled(ra, ka)]);
 #pragma unroll
-      for (int j = 0; j < 2; ++j) load_b(fb[j], &now.b[k + lane % 16][column + j * 16 + lane / 16 * 8]);
+      for (int j = 0; j < 2; ++j) load_b(fb[j], &now.b[kb][swizzled(kb, cb + j * 16)]);
 #pragma unroll
       for (int i = 0; i < 4; ++i)
 #pragma unroll
@@ -83,7 +89,8 @@ int main() {
   auto* a = device_array<__nv_bfloat16>(size_t(N) * N, [](size_t i) { return __float2bfloat16(float(i % 13) * 0.125f + 0.25f); });
   auto* b = device_array<__nv_bfloat16>(size_t(N) * N, [](size_t i) { return __float2bfloat16(float(i % 11) * 0.125f - 0.5f); });
   auto* c = device_zeros<float>(size_t(N) * N);
-  launch_twice([&] { tensor_gemm_mma<<<dim3(N / TILE, N / TILE), 256>>>(a, b, c); });
+  CUDA_CHECK(cudaFuncSetAttribute(tensor_gemm_mma, cudaFuncAttributeMaxDynamicSharedMemorySize, 2 * sizeof(Stage)));
+  launch_twice([&] { tensor_gemm_mma<<<dim3(N / TILE, N / TILE), 256, 2 * sizeof(Stage)>>>(a, b, c); });
   double expected = 0;
   for (int k = 0; k < N; ++k)
     expected += double(__bfloat162float(peek(a, size_t(37) * N + k))) * __bfloat162float(peek(b, size_t(k) * N + 1029));
