@@ -78,7 +78,7 @@ def record_id(root: Path, kind: str, path: Path) -> str:
     if kind == "skill":
         return f"skill/{parts[1]}"
     if kind == "pr":
-        return f"pr/{parts[1].replace('--', '/', 1)}/{parts[2]}"
+        return "/".join(("pr", *parts[1:])).replace("--", "/", 1)
     return "/".join((kind, *(parts[2:] if parts[0] == "kernel_wiki" else parts[1:])))
 
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from indexer.corpus import load_corpus
+from indexer.corpus import corpus_files, load_corpus, read_record
 from indexer.records import KIND_TITLES
+from indexer.vocabulary import load_vocabulary
 from tests.corpora import PAGES, REPOSITORY, write_corpus
 
 TECHNIQUE = "kernel_wiki/techniques/swizzle.md"
@@ -78,6 +79,23 @@ def test_a_page_that_is_no_text_is_refused(tmp_path: Path) -> None:
     (root / TECHNIQUE).write_bytes(b"---\n\xff\xfe")
     (problem,) = load_corpus(root).problems
     assert problem.startswith(f"{TECHNIQUE}:1: cannot be read as UTF-8 text")
+
+
+TEMPLATES = {
+    "technique": "kernel_wiki/techniques",
+    "hardware": "kernel_wiki/hardware",
+    "guide": "kernel_wiki/guides",
+    "pr": "pr_archive",
+    "zoo": "kernel_wiki/zoo",
+    "isa": "isa",
+}
+
+
+@pytest.mark.parametrize("kind", TEMPLATES)
+def test_every_template_is_a_valid_entry_and_no_entry(kind: str) -> None:
+    path = REPOSITORY / TEMPLATES[kind] / "_template.md"
+    read_record(REPOSITORY, kind, path, load_vocabulary(REPOSITORY))
+    assert path not in [entry for _, entry in corpus_files(REPOSITORY)]
 
 
 def test_every_record_of_the_repository_is_valid_and_knows_its_place() -> None:

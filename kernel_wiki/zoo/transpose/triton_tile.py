@@ -17,8 +17,8 @@ NUM_WARPS = 8
 
 @triton.jit
 def transpose_tile(x_ptr, y_ptr, n_rows, n_cols, TILE_ROWS: tl.constexpr, TILE_COLS: tl.constexpr, WIDTH: tl.constexpr):
-    if WIDTH > 1:  # a launch tells the compiler of multiples of 16 elements only; 16 bytes need fewer
-        n_rows, n_cols = tl.multiple_of(n_rows, WIDTH), tl.multiple_of(n_cols, WIDTH)
+    # A launch tells the compiler of multiples of 16 only. These products, equal to the sizes, tell it of the 4 or 8 that 16 bytes need.
+    n_rows, n_cols = n_rows // WIDTH * WIDTH, n_cols // WIDTH * WIDTH
     tiles_across = tl.cdiv(n_cols, TILE_COLS)
     # One grid axis: y and z stop at 65,535 blocks.
     row_start = (tl.program_id(0) // tiles_across) * TILE_ROWS
