@@ -25,7 +25,7 @@ KIND_HEADINGS = {
 """Record kind to the section kind in JSON and the heading above the first such section."""
 
 _FOCUS = {
-    "guide": ("Causes", "Cures in the order to try", "What does not help", "How to verify"),
+    "guide": ("Causes", "Cures in the order", "What to try", "What does not help", "How to verify"),
     "pr": ("Idea", "Lesson"),
     "isa": ("Syntax", "Constraints", "Traps", "Example"),
 }

@@ -193,11 +193,9 @@ def deepen(markdown: str, levels: int) -> str:
 
 
 def page_sections(body: str, names: tuple[str, ...]) -> str:
-    """Those sections of a page body (as `page_body` gives it) whose heading is in `names`."""
+    """Those sections of a page body (as `page_body` gives it) whose heading starts with one of `names`."""
     parts = re.split(r"(?m)^(?=#### )", body)
-    return "\n".join(
-        part.strip() + "\n" for part in parts if part.startswith("#### ") and part[5:].split("\n", 1)[0].strip() in names
-    ).strip()
+    return "\n\n".join(part.strip() for part in parts if part.startswith("#### ") and part[5:].startswith(names))
 
 
 def code_text(root: Path, record: dict[str, Any]) -> str:

@@ -11,7 +11,7 @@ import pytest
 from indexer.errors import InputError
 from retriever.json_forms import context_json
 from retriever.pack import build_pack, count_tokens
-from retriever.render import deepen
+from retriever.render import deepen, page_sections
 from retriever.service import Warplore
 from tests.corpora import write_corpus
 
@@ -101,6 +101,11 @@ def test_an_empty_question_is_refused(core: Warplore) -> None:
 
 def test_headings_move_down_but_not_in_code() -> None:
     assert deepen("## A\n```\n# comment\n```", 2) == "#### A\n```\n# comment\n```"
+
+
+def test_the_focus_of_a_page_is_chosen_by_how_its_headings_begin() -> None:
+    body = "intro\n\n#### Causes in CUDA C++\n\na\n\n#### Other\n\nb\n\n#### How to verify the cure\n\nc\n"
+    assert page_sections(body, ("Causes", "How to verify")) == "#### Causes in CUDA C++\n\na\n\n#### How to verify the cure\n\nc"
 
 
 def test_a_token_is_three_bytes_rounded_up() -> None:
