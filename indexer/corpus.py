@@ -28,6 +28,7 @@ VOCABULARY_FIELDS = {kind: kind for kind in KINDS if kind != "features"} | {
     "requires": "features",
     "cures": "techniques",
     "not_cures": "techniques",
+    "explains": "bottlenecks",
 }
 """Record field to the vocabulary kind that its words come from."""
 

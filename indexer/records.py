@@ -136,6 +136,8 @@ class Condition(Strict):
 
     metric: Text
     """A metric name, or an arithmetic expression over metric names (`+ - * /`, `min()`, `max()`)."""
+    label: str = ""
+    """The metric in a few words, for readers: "global sectors wasted"; the unit stays in `unit`."""
     op: Literal[">", ">=", "<", "<=", "==", "!="]
     value: float
     unit: str = ""
@@ -166,6 +168,8 @@ class GuideRecord(SourcedRecord):
     """Techniques that cure it, in the order to try."""
     not_cures: tuple[str, ...] = ()
     """Techniques that look right and do not help."""
+    explains: tuple[str, ...] = ()
+    """Bottlenecks that this one brings about: where both show, this one is named first. See `retriever.diagnosis`."""
     sections: tuple[str, ...] = ()
     """ncu section ids that hold its metrics (`--section`)."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,8 +10,8 @@ import numpy as np
 
 from indexer.encoder import Encoder
 from indexer.index import Index
-from indexer.terms import search_terms
 from indexer.vocabulary import Vocabulary
+from retriever.query_terms import encoded_text, ranked_terms, ranked_text
 from retriever.situation import Situation
 
 OVERFETCH_CHUNKS = 200  # chunks taken from each ranker before they fold into records; the one place that over-fetches
@@ -21,6 +22,10 @@ _FAMILY = {"zoo": 1.0, "pr": 0.7, "technique": 0.2, "isa": 0.1, "guide": 0.1, "h
 _TECHNIQUE = {"technique": 1.0, "zoo": 0.5, "pr": 0.4, "isa": 0.4, "hardware": 0.3, "guide": 0.2, "skill": 0.0}
 _FEATURE = {"hardware": 1.0, "isa": 0.6, "zoo": 0.4, "technique": 0.4, "pr": 0.2, "guide": 0.1, "skill": 0.0}
 _LANGUAGE = {"zoo": 0.25, "pr": 0.1}
+_MNEMONIC = 2.0
+_DOTTED = re.compile(r"\.?[a-z][a-z0-9_]*(?:(?:\.|::)[a-z0-9_]+)*")
+_CURE_SHARE = 0.5
+_DECAY = 0.15
 _WANTED_SHARE = 0.5  # a technique that the situation calls for counts half of one that was asked for by name
 
 
@@ -46,16 +51,22 @@ class Rankings:
     """Share of the question's term mass in the best lexical chunk, 0 to 1."""
     similarity: float
     """Cosine of the nearest chunk."""
+    subjects: frozenset[str]
+    """Ids of the pages that the situation names: its techniques, bottlenecks, hardware units and instructions."""
 
 
 def rank_candidates(situation: Situation, index: Index, encoder: Encoder, vocabulary: Vocabulary) -> Rankings:
     """All three rankings for `situation`."""
-    text = situation.query_text(vocabulary)
-    terms = search_terms(text, vocabulary)
+    text = ranked_text(situation, vocabulary)
+    terms = ranked_terms(text, vocabulary)
     lexical = _lexical(index, terms)
-    dense = _dense(index, encoder, text) if text else ()
+    english = encoded_text(text, vocabulary)
+    dense = _dense(index, encoder, english) if english else ()
     coverage = max((index.terms.coverage(terms, c.row) for c in lexical[:3] if c.row is not None), default=0.0)
-    return Rankings(lexical, dense, _structured(index, situation), coverage, dense[0].score if dense else 0.0)
+    instructions = named_instructions(index, situation.ask)
+    structured = _structured(index, situation, instructions)
+    subjects = frozenset(id for id, record in index.records.items() if id in instructions or _is_subject(record, situation))
+    return Rankings(lexical, dense, structured, coverage, dense[0].score if dense else 0.0, subjects)
 
 
 def _lexical(index: Index, terms: list[str]) -> tuple[Candidate, ...]:
@@ -78,8 +89,11 @@ def _fold(index: Index, rows: list[tuple[int, float]]) -> tuple[Candidate, ...]:
     return _ordered(best.values())
 
 
-def _structured(index: Index, situation: Situation) -> tuple[Candidate, ...]:
-    scored = (Candidate(id, tag_score(record, situation), None) for id, record in index.records.items())
+def _structured(index: Index, situation: Situation, instructions: frozenset[str]) -> tuple[Candidate, ...]:
+    cures = cures_called_for(index, situation)
+    scored = (
+        Candidate(id, tag_score(record, situation, cures) + _MNEMONIC * (id in instructions), None) for id, record in index.records.items()
+    )
     return _ordered(candidate for candidate in scored if candidate.score > 0)
 
 
@@ -87,8 +101,8 @@ def _ordered(candidates) -> tuple[Candidate, ...]:
     return tuple(sorted(candidates, key=lambda candidate: (-candidate.score, candidate.record_id)))
 
 
-def tag_score(record: dict[str, Any], situation: Situation) -> float:
-    """How much a record's tags have in common with the situation."""
+def tag_score(record: dict[str, Any], situation: Situation, cures: dict[str, float]) -> float:
+    """How much a record's tags have in common with the situation; `cures` as `cures_called_for` gives them."""
     kind = record["kind"]
     severities = situation.severities
     bottlenecks = record.get("bottlenecks", ())
@@ -96,14 +110,8 @@ def tag_score(record: dict[str, Any], situation: Situation) -> float:
         bottlenecks = bottlenecks[:1]
     score = _BOTTLENECK.get(kind, 0.0) * max((0.3 + 0.7 * severities[word] for word in bottlenecks if word in severities), default=0.0)
     asked = situation.words("techniques")
-    wanted = situation.wanted_techniques
-    own = record.get("techniques", ())
-    if kind == "technique":
-        own = (record["id"].split("/")[1],)
-    score += _TECHNIQUE.get(kind, 0.0) * max(
-        (1.0 if word in asked else _WANTED_SHARE if word in wanted else 0.0 for word in own),
-        default=0.0,
-    )
+    own = (record["id"].split("/")[1],) if kind == "technique" else record.get("techniques", ())
+    score += _TECHNIQUE.get(kind, 0.0) * max((1.0 if word in asked else cures.get(word, 0.0) for word in own), default=0.0)
     for field, words, weights in (
         ("families", situation.words("families")[:2], _FAMILY),
         ("requires", situation.words("features"), _FEATURE),
@@ -111,7 +119,49 @@ def tag_score(record: dict[str, Any], situation: Situation) -> float:
     ):
         if set(record.get(field, ())) & set(words):
             score += weights.get(kind, 0.0)
-    mnemonic = record.get("mnemonic")
-    if mnemonic and mnemonic in situation.ask.lower():
-        score += 2.0
     return score
+
+
+def cures_called_for(index: Index, situation: Situation) -> dict[str, float]:
+    """Technique to how much it is called for, 0 to 1: what the kernel lacks, and what the guides of the bottlenecks prescribe."""
+    found = {word: _WANTED_SHARE * _decay(place) for place, word in enumerate(situation.missing_techniques)}
+    for bottleneck, severity in situation.severities.items():
+        for place, word in enumerate(index.records.get(f"guide/{bottleneck}", {}).get("cures", ())):
+            found[word] = max(found.get(word, 0.0), _CURE_SHARE * _decay(place) * (0.3 + 0.7 * severity))
+    return found
+
+
+def _decay(place: int) -> float:
+    return 1.0 / (1.0 + _DECAY * place)
+
+
+def _is_subject(record: dict[str, Any], situation: Situation) -> bool:
+    name = record["id"].rsplit("/", 1)[1]
+    match record["kind"]:
+        case "technique":
+            return name in situation.words("techniques")
+        case "guide":
+            return name in situation.words("bottlenecks")
+        case "hardware":
+            return bool(set(record.get("requires", ())) & set(situation.words("features")))
+    return False
+
+
+def named_instructions(index: Index, text: str) -> frozenset[str]:
+    """Ids of the instructions that `text` names, with or without modifiers; of several prefixes of a word the longest.
+
+    A word without a dot counts from five characters on or with a digit: `st`, `max` and `red` are also English.
+    """
+    words = [word.replace("::", ".") for word in _DOTTED.findall(text.lower())]
+    words = [word for word in words if "." in word or len(word) >= 5 or re.search(r"\d", word)]
+    pages: dict[str, list[str]] = {}
+    for id, record in index.records.items():
+        if record["kind"] == "isa":
+            pages.setdefault(record["mnemonic"].lower(), []).append(id)
+    found: set[str] = set()
+    for word in words:
+        known = [mnemonic for mnemonic in pages if word == mnemonic or word.startswith(mnemonic + ".")]
+        if known:
+            mnemonic = max(known, key=len)
+            found |= {id for id in pages[mnemonic] if id.rsplit("/", 1)[1] == mnemonic} or set(pages[mnemonic])
+    return frozenset(found)

@@ -3,6 +3,9 @@
 Logic is three-valued. A condition holds, fails, or is unknown because a metric is missing; an unknown one never counts as
 true, in `none` as little as in `all`. Conditions that fail settle a signature even where others are unknown, so a basic report
 rules out much of what it cannot measure.
+
+A guide may say which other bottlenecks its own explains. Where both show, the cause stands first although the symptom's number
+is higher: a full L2 is what strided access looks like from below.
 """
 
 from __future__ import annotations
@@ -10,13 +13,14 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from indexer.errors import InputError
 from indexer.gpus import Gpu
 from indexer.records import Condition, GuideRecord, Signature
 from retriever.metric_expressions import Node, evaluate, metric_names, parse_expression
 from retriever.reports.profile import Profile
+from retriever.rule_texts import metrics_in_rules
 from retriever.stall_texts import stalls_in_rules
 
 HEADLINES = (
@@ -39,6 +43,13 @@ SECTIONS = (
     "SourceCounters",
 )
 """Section identifiers of Nsight Compute 2025 that guides may ask for, in the order to print them."""
+
+FULL_SET = ("PmSampling", "SchedulerStats", "WarpStateStats", "InstructionStats")
+"""Sections that only `--set full` brings: with them all others were collected, though a details page does not print every one."""
+
+CAUSE_SHARE = 1 / 3
+"""A cause outranks a symptom when it has at least this share of the symptom's severity; a smaller one is a side issue. Our choice:
+on our reports the causes that were built in have 0.4 or more of their symptoms' severity."""
 
 RAW_PAGE = "--page raw --csv"
 """How ncu prints every metric that was collected, by its raw name."""
@@ -64,6 +75,8 @@ class Evidence:
     op: str
     threshold: float
     source: str
+    label: str = ""
+    """The metric in a few words; empty where the guide gives none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +92,8 @@ class Bottleneck:
     evidence: tuple[Evidence, ...]
     cures: tuple[str, ...] = ()
     """Techniques in the order to try."""
+    because_of: str = ""
+    """The bottleneck to look at first, whose guide says that it explains this one; empty where it stands for itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +114,7 @@ class Diagnosis:
 
     kernel: str
     bottlenecks: tuple[Bottleneck, ...]
-    """Most severe first, then by id."""
+    """Most severe first, then by id, except that a cause stands before the symptoms that its guide says it explains."""
     missing: tuple[Undecided, ...]
     """By guide id."""
     collect_next: str
@@ -133,7 +148,7 @@ def diagnose(profile: Profile, guides: Iterable[GuideRecord], gpu: Gpu | None = 
         found = [_no_usable_data(ordered)]
     return Diagnosis(
         kernel=profile.kernel,
-        bottlenecks=tuple(sorted(found, key=lambda item: (-item.severity, item.id))),
+        bottlenecks=_causes_first(found, {_term(guide): guide.explains for guide in ordered}),
         missing=tuple(_undecided(guide, metrics, profile) for guide, metrics in open_guides),
         collect_next=_collect_next(open_guides, profile),
     )
@@ -143,6 +158,7 @@ def _lookup(profile: Profile, gpu: Gpu | None) -> Callable[[str], float | None]:
     """Metric values; where one is absent, what the kernel line, the GPU table or the words of a rule state in its place."""
     stated: dict[str, float | None] = {
         **stalls_in_rules(profile),
+        **metrics_in_rules(profile),
         "launch__grid_size": math.prod(profile.grid) if profile.grid else None,
         "launch__block_size": math.prod(profile.block) if profile.block else None,
         "launch__sm_count": gpu.product.sms if gpu and gpu.product else None,
@@ -187,7 +203,8 @@ def _judge(condition: Condition, profile: Profile, lookup: Callable[[str], float
     holds = not math.isnan(reading.value) and _COMPARE[condition.op](reading.value, condition.value)
     metric = profile.metrics.get(condition.metric)
     unit = metric.unit if metric else condition.unit
-    return _Verdict(holds, (Evidence(condition.metric, reading.value, unit, condition.op, condition.value, condition.source),))
+    evidence = Evidence(condition.metric, reading.value, unit, condition.op, condition.value, condition.source, condition.label)
+    return _Verdict(holds, (evidence,))
 
 
 def _bottleneck(guide: GuideRecord, verdict: _Verdict, lookup: Callable[[str], float | None]) -> Bottleneck:
@@ -195,6 +212,27 @@ def _bottleneck(guide: GuideRecord, verdict: _Verdict, lookup: Callable[[str], f
     known = reading.value is not None and not math.isnan(reading.value)
     severity = round(min(100.0, max(0.0, reading.value)), 1) if known else 0.0
     return Bottleneck(_term(guide), severity, guide.id, verdict.evidence, guide.cures)
+
+
+def _causes_first(found: list[Bottleneck], explains: dict[str, tuple[str, ...]]) -> tuple[Bottleneck, ...]:
+    """By severity, then id, with the causes of each bottleneck moved up to stand before it."""
+    by_severity = sorted(found, key=lambda item: (-item.severity, item.id))
+    placed: dict[str, Bottleneck] = {}
+    entered = set()
+
+    def place(symptom: Bottleneck) -> None:
+        if symptom.id in entered:
+            return
+        entered.add(symptom.id)
+        causes = [c for c in by_severity if symptom.id in explains.get(c.id, ()) and c.severity >= CAUSE_SHARE * symptom.severity]
+        for cause in causes:
+            place(cause)
+        first = next((cause.id for cause in causes if cause.id in placed), "")
+        placed[symptom.id] = replace(symptom, because_of=first)
+
+    for bottleneck in by_severity:
+        place(bottleneck)
+    return tuple(placed.values())
 
 
 def _no_usable_data(guides: list[GuideRecord]) -> Bottleneck:
@@ -214,7 +252,8 @@ def _collect_next(open_guides: list[tuple[GuideRecord, tuple[str, ...]]], profil
     """Sections that the report lacks, and the raw page: the details page prints neither stalls nor pipes by name."""
     helped = [guide for guide, metrics in open_guides if not set(metrics) <= set(profile.unavailable)]
     wanted = {section for guide in helped for section in guide.sections}
-    absent = [f"--section {section}" for section in SECTIONS if section in wanted and section not in profile.sections]
+    collected = SECTIONS if set(FULL_SET) <= set(profile.sections) else profile.sections
+    absent = [f"--section {section}" for section in SECTIONS if section in wanted and section not in collected]
     return " ".join([*absent, RAW_PAGE]) if helped else ""
 
 

@@ -1,17 +1,22 @@
-"""Reciprocal-rank fusion (Cormack, Clarke and Buettcher, SIGIR 2009)."""
+"""Fusion of rankings by their scores, each scaled to its own best (CombSUM of Fox and Shaw, TREC-2 1994, with weights).
+
+Reciprocal-rank fusion was tried first: it lost 0.05 ndcg@10 on the judged questions, since ranks forget how far the first is ahead
+and give records with equal tags an arbitrary order.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-K = 60  # the constant of the paper
+_TINY = 1e-9  # a nearest chunk may lie at a right angle to the question
 
 
-def reciprocal_rank_fusion(rankings: Mapping[str, Sequence[str]], weights: Mapping[str, float]) -> dict[str, float]:
-    """Fused score by id, 1.0 for an id that is first in every ranking; `rankings` hold ids best first."""
-    best = sum(weights[name] for name in rankings) / (K + 1)
+def scaled_sum(rankings: Mapping[str, Mapping[str, float]], weights: Mapping[str, float]) -> dict[str, float]:
+    """Fused score by id, 1.0 for an id that is first in every ranking; `rankings` hold positive scores by id."""
+    best = {name: max(scores.values()) for name, scores in rankings.items() if scores and weights[name]}
+    total = sum(weights[name] for name in best)
     fused: dict[str, float] = {}
-    for name in sorted(rankings):
-        for rank, id in enumerate(rankings[name], start=1):
-            fused[id] = fused.get(id, 0.0) + weights[name] / (K + rank)
-    return {id: score / best for id, score in fused.items()} if best else {}
+    for name in sorted(best):
+        for id, score in rankings[name].items():
+            fused[id] = fused.get(id, 0.0) + weights[name] / total * max(score, 0.0) / max(best[name], _TINY)
+    return fused

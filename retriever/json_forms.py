@@ -51,10 +51,8 @@ def diagnosis_json(diagnosis: Diagnosis, profile: Profile | None = None, gpu: Gp
             {
                 "id": bottleneck.id,
                 "severity": round(bottleneck.severity, 1),
-                "evidence": [
-                    {"metric": e.metric, "value": e.value, "unit": e.unit, "op": e.op, "threshold": e.threshold, "source": e.source}
-                    for e in bottleneck.evidence
-                ],
+                "because_of": bottleneck.because_of or None,
+                "evidence": [asdict(piece) for piece in bottleneck.evidence],
                 "guide": bottleneck.guide,
                 "cures": list(bottleneck.cures),
             }

@@ -9,13 +9,13 @@ from indexer.index import Index
 from retriever.applicability import Applicability, applicability
 from retriever.candidates import Rankings
 from retriever.evidence import Evidence, evidence
-from retriever.fuse import reciprocal_rank_fusion
+from retriever.fuse import scaled_sum
 from retriever.situation import Situation
 
 WEIGHTS = {
     "lexical": 1.0,
     "dense": 0.6,
-    "structured": 1.2,
+    "structured": 0.6,
 }  # BM25 was the stronger text ranker on public kernel text; tags know the GPU's report
 
 # Adjustments, each added to a fused score between 0 and 1. Guesses, bounded so that no single one beats a rank near the top.
@@ -30,6 +30,7 @@ EVIDENCE = {
     "none": -0.05,
 }
 FAMILY_MATCH, FAMILY_MISMATCH = 0.12, -0.15
+SUBJECT = 0.2
 LANGUAGE_MATCH = 0.05
 REVERTED = -0.04
 
@@ -77,20 +78,23 @@ class Ranking:
 
 def rank(situation: Situation, rankings: Rankings, index: Index, *, include_never: bool = False) -> Ranking:
     """Every candidate scored and ordered."""
-    lists = {name: [candidate.record_id for candidate in getattr(rankings, name)] for name in WEIGHTS if getattr(rankings, name)}
-    fused = reciprocal_rank_fusion(lists, WEIGHTS)
-    positions = {name: {id: rank for rank, id in enumerate(ids, start=1)} for name, ids in lists.items()}
+    fused = fused_scores(rankings)
+    positions = {name: {c.record_id: place for place, c in enumerate(getattr(rankings, name), start=1)} for name in WEIGHTS}
     rows = {candidate.record_id: candidate.row for name in ("dense", "lexical") for candidate in getattr(rankings, name)}
-    hits = [
-        _hit(
-            index.records[id], score, {name: ranks[id] for name, ranks in positions.items() if id in ranks}, rows.get(id), situation, index
-        )
-        for id, score in fused.items()
-    ]
+    hits = []
+    for id, score in fused.items():
+        parts = {f"{name}_rank": float(places[id]) for name, places in positions.items() if id in places} | {"fused": round(score, 4)}
+        parts |= {"subject": SUBJECT} if id in rankings.subjects else {}
+        hits.append(_hit(index.records[id], parts, rows.get(id), situation, index))
     hits.sort(key=lambda hit: (-hit.score, hit.id))
     never = tuple(hit for hit in hits if hit.applicability.status == "never")
     kept = tuple(hits) if include_never else tuple(hit for hit in hits if hit.applicability.status != "never")
     return Ranking(kept, nothing_fits(situation, rankings), () if include_never else never)
+
+
+def fused_scores(rankings: Rankings) -> dict[str, float]:
+    """Score by record id before any adjustment."""
+    return scaled_sum({name: {c.record_id: c.score for c in getattr(rankings, name)} for name in WEIGHTS}, WEIGHTS)
 
 
 def nothing_fits(situation: Situation, rankings: Rankings) -> bool:
@@ -99,16 +103,17 @@ def nothing_fits(situation: Situation, rankings: Rankings) -> bool:
     return not tied and rankings.coverage < FLOOR_COVERAGE and rankings.similarity < FLOOR_SIMILARITY
 
 
-def _hit(record: dict[str, Any], fused: float, ranks: dict[str, int], row: int | None, situation: Situation, index: Index) -> Hit:
+def _hit(record: dict[str, Any], parts: dict[str, float], row: int | None, situation: Situation, index: Index) -> Hit:
     usable = applicability(record, situation.gpu)
     proof = evidence(record, situation.gpu)
     adjustments, why = _adjustments(record, situation, usable, proof)
-    parts = {f"{name}_rank": float(position) for name, position in ranks.items()} | {"fused": round(fused, 4)} | adjustments
+    parts = parts | adjustments
+    score = sum(value for name, value in parts.items() if not name.endswith("_rank"))
     path, lines = record["location"].rsplit(":", 1)
     if row is not None:
         chunk = index.chunks[row]
         path, lines = chunk["path"], f"{chunk['start']}-{chunk['end']}"
-    return Hit(record, round(fused + sum(adjustments.values()), 4), parts, usable, proof, path, lines, why)
+    return Hit(record, round(score, 4), parts, usable, proof, path, lines, why)
 
 
 def _adjustments(

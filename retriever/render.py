@@ -9,6 +9,7 @@ from typing import Any
 from indexer.corpus import split_front_matter
 from indexer.gpus import Gpu, GpuTable
 from retriever.diagnosis import Diagnosis
+from retriever.diagnosis import Evidence as Piece
 from retriever.evidence import Evidence
 from retriever.rank import Hit
 from retriever.situation import Situation
@@ -92,16 +93,20 @@ def _ridge(product) -> str:
     return f"; below {peak * 1000 / product.bandwidth_gbps:.0f} FLOP a byte a 16-bit tensor-core kernel is bound by memory"
 
 
+def evidence_text(piece: Piece) -> str:
+    """The metric in words where the guide has them, its value, and the comparison that it met: `DRAM throughput 82.4 % (>= 60)`."""
+    return f"{piece.label or piece.metric + ' ='} {number(piece.value)} {piece.unit}".rstrip() + f" ({piece.op} {number(piece.threshold)})"
+
+
 def diagnosis_text(diagnoses: tuple[Diagnosis, ...], *, heading: str = "## Diagnosis") -> str:
     """Bottlenecks with the metrics that triggered them, one block a kernel."""
     lines = [heading]
     for diagnosis in diagnoses:
         lines += ["", f"Kernel `{diagnosis.kernel}`:"]
         for bottleneck in diagnosis.bottlenecks:
-            evidence = "; ".join(
-                f"{e.metric} = {number(e.value)}{e.unit and ' ' + e.unit} ({e.op} {number(e.threshold)})" for e in bottleneck.evidence
-            )
-            lines.append(f"- **{bottleneck.id}**, severity {bottleneck.severity:.0f}: {evidence}")
+            behind = f" (look at {bottleneck.because_of} first)" if bottleneck.because_of else ""
+            evidence = "; ".join(evidence_text(piece) for piece in bottleneck.evidence)
+            lines.append(f"- **{bottleneck.id}**, severity {bottleneck.severity:.0f}{behind}: {evidence}")
         if not diagnosis.bottlenecks:
             lines.append("- no signature of the guides holds")
         if diagnosis.missing:

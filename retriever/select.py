@@ -30,8 +30,9 @@ def select(ranking: Ranking, situation: Situation) -> dict[str, tuple[Hit, ...]]
 
 
 def _diagnosed_guides(situation: Situation) -> list[str]:
-    found = [(b.severity, b.guide) for diagnosis in situation.diagnoses for b in diagnosis.bottlenecks if b.guide]
-    return list(dict.fromkeys(guide for _, guide in sorted(found, key=lambda pair: (-pair[0], pair[1]))))
+    """In the order of the diagnosis, which puts causes before symptoms; of several kernels, the first bottlenecks before the second."""
+    found = [(place, -b.severity, b.guide) for d in situation.diagnoses for place, b in enumerate(d.bottlenecks) if b.guide]
+    return list(dict.fromkeys(guide for _, _, guide in sorted(found)))
 
 
 def _strong(hits: list[Hit]) -> list[Hit]:

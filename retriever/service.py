@@ -28,6 +28,7 @@ from retriever.inputs import find_gpu, read_kernel_text
 from retriever.kernels.facts import KernelFacts
 from retriever.pack import DEFAULT_BUDGET, Pack, build_pack
 from retriever.rank import Ranking, rank
+from retriever.reports.derive import with_derived
 from retriever.reports.profile import Profile, Report
 from retriever.reports.read import read_report
 from retriever.situation import Situation, read_situation
@@ -192,7 +193,7 @@ class Warplore:
         if not profiles:
             names = ", ".join(dict.fromkeys(p.kernel for p in report.profiles))
             raise InputError(f'{report.source}: no kernel name contains "{kernel_name}"; the report has {names}')
-        return tuple((profile, diagnose(profile, self.guides, gpu or self.gpu_of(profile))) for profile in profiles)
+        return tuple((profile, diagnose(with_derived(profile), self.guides, gpu or self.gpu_of(profile))) for profile in profiles)
 
     def gpu_of(self, profile: Profile) -> Gpu | None:
         """The GPU that a profile names: the product where it is known, else the compute capability."""

@@ -9,6 +9,7 @@ from indexer.gpus import Gpu
 from indexer.vocabulary import Vocabulary, fold
 from retriever.diagnosis import Diagnosis
 from retriever.kernels.facts import KernelFacts
+from retriever.spelling import respell
 
 _WORDS = ("families", "techniques", "bottlenecks", "dtypes", "languages", "features")
 
@@ -72,7 +73,7 @@ class Situation:
             vocabulary.terms[r.kind][r.id].title for r in self.readings if r.source != "ask" and r.kind in ("families", "bottlenecks")
         ]
         titles += [vocabulary.terms["techniques"][word].title for word in self.wanted_techniques[:4]]
-        return ". ".join(dict.fromkeys(part for part in (self.ask, *titles) if part))
+        return ". ".join(dict.fromkeys(part for part in (respell(self.ask, vocabulary), *titles) if part))
 
 
 def read_situation(
@@ -86,7 +87,7 @@ def read_situation(
     notes: tuple[str, ...] = (),
 ) -> Situation:
     """The situation that the given parts describe."""
-    readings = [Reading(term.kind, term.id, "ask") for term in vocabulary.find(ask)]
+    readings = [Reading(term.kind, term.id, "ask") for term in vocabulary.find(respell(ask, vocabulary))]
     if kernel:
         for kind, facts in (
             ("families", kernel.families),

@@ -14,9 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from indexer.gpus import Gpu, GpuTable
-from retriever.diagnosis import Diagnosis
+from retriever.diagnosis import RAW_PAGE, Diagnosis
 from retriever.rank import Hit, Ranking
-from retriever.render import number
+from retriever.render import evidence_text
 from retriever.reports.profile import Profile
 
 if TYPE_CHECKING:
@@ -58,26 +58,25 @@ def print_hits(ranking: Ranking, hits: tuple[Hit, ...], advice: list[str]) -> No
 
 
 def print_diagnoses(pairs: tuple[tuple[Profile, Diagnosis], ...], gpus: list[Gpu | None]) -> None:
-    """One table of bottlenecks a kernel."""
+    """Each kernel's bottlenecks as a list: the one to work on first, its evidence a line a metric, and the first cures."""
     for (profile, diagnosis), gpu in zip(pairs, gpus):
         shape = f"  grid {profile.grid}, block {profile.block}" if profile.grid and profile.block else ""
         out.print(Text(diagnosis.kernel, style="bold") + Text(f"  {gpu.name if gpu else 'GPU not named'}{shape}", style="dim"))
-        table = Table(show_header=True, header_style="bold", box=None, padding=(0, 2, 0, 2))
-        for column, ratio in (("bottleneck", None), ("severity", None), ("evidence", 3), ("first cures", 1)):
-            table.add_column(column, ratio=ratio, no_wrap=ratio is None)
-        for bottleneck in diagnosis.bottlenecks:
-            evidence = "\n".join(
-                f"{e.metric} = {number(e.value)} {e.unit}".rstrip() + f" ({e.op} {number(e.threshold)})" for e in bottleneck.evidence
-            )
-            table.add_row(bottleneck.id, f"{bottleneck.severity:.0f}", evidence, ", ".join(bottleneck.cures[:3]))
-        if diagnosis.bottlenecks:
-            out.print(table)
-        else:
+        for place, bottleneck in enumerate(diagnosis.bottlenecks, start=1):
+            behind = f"; look at {bottleneck.because_of} first" if bottleneck.because_of else ""
+            out.print(Text(f"{place:>3}. ") + Text(bottleneck.id, style="bold") + Text(f"  severity {bottleneck.severity:.0f}{behind}"))
+            for piece in bottleneck.evidence:
+                out.print(Text(f"     - {evidence_text(piece)}"))
+            if bottleneck.cures:
+                out.print(Text(f"     try: {', '.join(bottleneck.cures[:3])}", style="cyan"))
+        if not diagnosis.bottlenecks:
             out.print("  no signature of the guides holds")
         if diagnosis.missing:
             out.print(Text(f"  not decided: {', '.join(item.bottleneck for item in diagnosis.missing)}", style="dim"))
         if diagnosis.collect_next:
-            out.print(Text(f"  collect next: ncu {diagnosis.collect_next}", style="dim"))
+            whole = diagnosis.collect_next == RAW_PAGE
+            step = "every section is there; print its metrics: ncu --import REPORT.ncu-rep" if whole else "collect next: ncu"
+            out.print(Text(f"  {step} {diagnosis.collect_next}", style="dim"), soft_wrap=True)
         out.print()
 
 

@@ -22,6 +22,7 @@ MEMORY = "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed"
 DRAM = "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed"
 L2 = "lts__throughput.avg.pct_of_peak_sustained_elapsed"
 L1 = "l1tex__throughput.avg.pct_of_peak_sustained_active"
+L2_HITS = "lts__t_sector_op_read_hit_rate.pct"
 ISSUE = "smsp__issue_active.avg.per_cycle_active"
 LATENCY = "smsp__average_warp_latency_per_inst_issued.ratio"
 OCCUPANCY = "sm__maximum_warps_per_active_cycle_pct"
@@ -48,7 +49,7 @@ HEALTHY = BASIC | {
     "sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_elapsed": 30, "sm__pipe_alu_cycles_active.avg.pct_of_peak_sustained_elapsed": 20,
     "sm__inst_executed_pipe_xu.avg.pct_of_peak_sustained_elapsed": 5, "sm__pipe_fp64_cycles_active.avg.pct_of_peak_sustained_elapsed": 0,
     TENSOR: 0, "memory_l2_theoretical_sectors_global": 400, "memory_l2_theoretical_sectors_global_ideal": 400,
-    "memory_l1_wavefronts_shared": 0, "memory_l1_wavefronts_shared_ideal": 0,
+    "memory_l1_wavefronts_shared": 0, "memory_l1_wavefronts_shared_ideal": 0, L2_HITS: 50,
     "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum": 0, "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum": 0,
     "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum": 0, "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum": 0,
     "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum": 400, "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum": 100,
@@ -76,16 +77,16 @@ FIRES = {
     "fp64-bound": {SM: 78, "sm__pipe_fp64_cycles_active.avg.pct_of_peak_sustained_elapsed": 78},
     "tensor-bound": {SM: 75, TENSOR: 75},
     "tensor-underused": {TENSOR: 12},
-    "low-occupancy-registers": {OCCUPANCY: 25, "launch__occupancy_limit_registers": 2},
-    "low-occupancy-shared": {OCCUPANCY: 25, "launch__occupancy_limit_shared_mem": 2},
-    "low-occupancy-blocksize": {OCCUPANCY: 50, "launch__occupancy_limit_blocks": 7},
+    "low-occupancy-registers": {OCCUPANCY: 25, "launch__occupancy_limit_registers": 2, ISSUE: 0.4},
+    "low-occupancy-shared": {OCCUPANCY: 25, "launch__occupancy_limit_shared_mem": 2, ISSUE: 0.4},
+    "low-occupancy-blocksize": {OCCUPANCY: 50, "launch__occupancy_limit_blocks": 7, ISSUE: 0.4},
     "small-grid": {"launch__grid_size": 16, WAVES: 0.02},
     "tail-effect": {WAVES: 1.125},
     "register-spill": {"derived__local_spilling_requests_pct": 40},
     "atomics-contention": {RED: 100},
     "warp-divergence": {"smsp__thread_inst_executed_per_inst_executed.ratio": 3},
     "launch-overhead": {"gpu__time_duration.sum": 2_000},
-    "well-optimized": {MEMORY: 88},
+    "well-optimized": {MEMORY: 88, DRAM: 88},
 }
 
 
@@ -139,7 +140,7 @@ def test_a_guide_fires_on_the_profile_it_describes(id, guides):
     assert 0 < found[id].severity <= 100
     assert found[id].guide == f"guide/{id}"
     assert found[id].evidence and all(piece.source for piece in found[id].evidence)
-    assert set(found) - {id} <= {"well-optimized"}
+    assert set(found) - {id} <= {"well-optimized", "dram-bandwidth"}
 
 
 def test_every_guide_with_a_signature_is_among_the_made_up_profiles(guides):
@@ -208,6 +209,30 @@ def test_a_small_grid_explains_low_throughput_before_latency_and_occupancy_do(gu
 def test_dram_at_its_limit_explains_long_scoreboard_stalls(guides):
     found = named(diagnose(profile(HEALTHY | FIRES["latency-long-scoreboard"] | {DRAM: 91, MEMORY: 91}), guides))
     assert found == ["dram-bandwidth", "well-optimized"]
+
+
+@pytest.mark.parametrize(
+    ("rates", "expected"),
+    [({L2: 95, DRAM: 82, L2_HITS: 1}, "dram-bandwidth"), ({L2: 85, DRAM: 65, L2_HITS: 90}, "l2-bandwidth")],
+    ids=["stream", "reuse"],
+)
+def test_a_full_l2_is_the_limit_only_where_reads_hit_in_it(rates, expected, guides):
+    assert named(diagnose(profile(HEALTHY | rates | {MEMORY: rates[DRAM]}), guides))[0] == expected
+
+
+def test_without_a_hit_rate_it_is_open_whether_a_full_l2_beside_a_full_dram_is_a_limit(guides):
+    diagnosis = diagnose(profile(BASIC | {L2: 75, DRAM: 70, MEMORY: 75}), guides)
+    assert "dram-bandwidth" in named(diagnosis)
+    assert L2_HITS in undecided(diagnosis)["l2-bandwidth"]
+
+
+def test_enough_issued_instructions_make_low_occupancy_no_bottleneck(guides):
+    found = named(diagnose(profile(HEALTHY | FIRES["low-occupancy-registers"] | {ISSUE: 0.68}), guides))
+    assert found == []
+
+
+def test_a_full_l1_or_l2_is_a_limit_but_not_well_optimized(guides):
+    assert named(diagnose(profile(HEALTHY | FIRES["l2-bandwidth"]), guides)) == ["l2-bandwidth"]
 
 
 def test_a_whole_number_of_waves_has_no_tail(guides):
@@ -304,6 +329,45 @@ def test_evidence_quotes_value_unit_operator_threshold_and_source():
 def test_equal_severities_are_ordered_by_id():
     records = [guide(f"guide/{id}", signatures=[{"all": [condition("a__b", ">", 0)]}], severity="a__b") for id in ("z", "a", "m")]
     assert named(diagnose(profile({"a__b": 5}), records)) == ["a", "m", "z"]
+
+
+def shown_by(metric: str, id: str, explains: tuple[str, ...] = ()) -> GuideRecord:
+    return guide(f"guide/{id}", signatures=[{"all": [condition(metric, ">", 0)]}], severity=metric, explains=explains)
+
+
+def test_a_cause_stands_before_the_symptom_it_explains_and_is_named_there():
+    records = [shown_by("a__b", "symptom"), shown_by("c__d", "cause", ("symptom",)), shown_by("e__f", "root", ("cause",))]
+    found = diagnose(profile({"a__b": 90, "c__d": 60, "e__f": 40}), records).bottlenecks
+    assert [(bottleneck.id, bottleneck.because_of) for bottleneck in found] == [("root", ""), ("cause", "root"), ("symptom", "cause")]
+
+
+def test_a_cause_too_small_for_its_symptom_stands_by_severity():
+    records = [shown_by("a__b", "symptom"), shown_by("c__d", "cause", ("symptom",))]
+    found = diagnose(profile({"a__b": 90, "c__d": 20}), records).bottlenecks
+    assert [(bottleneck.id, bottleneck.because_of) for bottleneck in found] == [("symptom", ""), ("cause", "")]
+
+
+def test_guides_that_explain_each_other_are_ordered_all_the_same():
+    records = [shown_by("a__b", "one", ("two",)), shown_by("c__d", "two", ("one",))]
+    assert named(diagnose(profile({"a__b": 90, "c__d": 80}), records)) == ["two", "one"]
+
+
+@pytest.mark.parametrize(
+    ("words", "id", "value"),
+    [
+        ("This kernel has uncoalesced global accesses resulting in a total of 70 excessive sectors (70% of the\n total 100 sectors).",
+         "uncoalesced-access", 70),
+        ("This kernel has uncoalesced shared accesses resulting in a total of 30 excessive wavefronts (30% of the total 100 wavefronts).",
+         "shared-bank-conflict", 30),
+        ("ALU is the highest-utilized pipeline (91.1%) based on elapsed cycles in the workload.", "compute-bound-alu", 91.1),
+        ("Shared is the highest-utilized pipeline (99.4%) based on elapsed cycles. Based on the number of executed instructions, "
+         "the highest utilized pipeline (99.4%) is FP64.", "fp64-bound", 99.4),
+    ],
+)  # fmt: skip
+def test_counts_that_only_a_rule_spells_out_are_evidence(words, id, value, guides):
+    told = profile(BASIC | {SM: 91}, rules=(RuleMessage("r", "OPT", words),))
+    (found,) = (bottleneck for bottleneck in diagnose(told, guides).bottlenecks if bottleneck.id == id)
+    assert value in [piece.value for piece in found.evidence]
 
 
 def test_severity_is_clipped_to_a_hundred():

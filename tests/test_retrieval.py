@@ -6,7 +6,7 @@ import pytest
 
 from indexer.vocabulary import load_vocabulary
 from retriever.applicability import applicability, target_for
-from retriever.fuse import reciprocal_rank_fusion
+from retriever.fuse import scaled_sum
 from retriever.gpu_names import gpu_in_text
 from retriever.inputs import find_gpu
 from retriever.rank import mix_kinds
@@ -83,9 +83,9 @@ def test_the_same_question_gives_the_same_answer(core: Warplore) -> None:
 
 
 def test_fusion_puts_what_all_rankings_agree_on_first() -> None:
-    fused = reciprocal_rank_fusion({"a": ["x", "y", "z"], "b": ["x", "z"]}, {"a": 1.0, "b": 1.0})
+    fused = scaled_sum({"a": {"x": 8.0, "y": 6.0, "z": 4.0}, "b": {"x": 0.5, "z": 0.4}}, {"a": 1.0, "b": 1.0})
     assert fused["x"] == pytest.approx(1.0) and fused["z"] > fused["y"]
-    assert reciprocal_rank_fusion({}, {}) == {}
+    assert scaled_sum({}, {}) == {}
 
 
 def test_mixing_kinds_keeps_order_and_fills_up(core: Warplore) -> None:

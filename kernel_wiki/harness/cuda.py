@@ -18,7 +18,7 @@ import torch
 from .nvcc import compile_cubin, target_of
 
 DEFAULT_SMEM_LIMIT_BYTES = 48 * 1024
-"""Static and dynamic shared memory of a block together; above it a kernel must opt in (CUDA C++ Programming Guide, compute capabilities)."""
+"""Static plus dynamic shared memory of a block; above it a kernel must opt in (CUDA C++ Programming Guide, compute capabilities)."""
 PORTABLE_CLUSTER_BLOCKS = 8
 """Larger clusters need the non-portable attribute (CUDA C++ Programming Guide, thread block clusters)."""
 TENSOR_MAP_BYTES = 128

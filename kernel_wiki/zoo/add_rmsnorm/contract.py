@@ -38,10 +38,10 @@ CASES = (
 EPS = 1e-6
 TOLERANCES = {
     "fp32": Tolerance(norm=1e-6, rtol=1e-5, atol=1e-7),
-    "bf16": Tolerance(norm=2.5e-3, rtol=8e-3, atol=1e-6),
+    "bf16": Tolerance(norm=2.5e-3, rtol=4e-3, atol=1e-6),
 }
-"""bf16: each result is rounded to nearest once, 1.7e-3 in norm. An element may be off by one whole unit in the last place, 2^-7: the float32
-sum behind h can round to the other neighbour than the exact one, and normed follows h."""
+"""bf16 allows one rounding to nearest of each result: at most 2^-8 = 3.9e-3 an element, 1.7e-3 in norm. h equals the reference bit for bit,
+since a float32 sum of two bf16 is exact or too uneven for its rounding to matter."""
 
 
 def make_inputs(case: Case, generator: torch.Generator, device: torch.device) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, float]:

@@ -30,7 +30,7 @@ TOLERANCES = {
     "bf16": Tolerance(norm=4e-3, rtol=4e-3, atol=1e-4),
 }
 """atol covers a + s * b that nearly cancels: s * b reaches about 500 in the `large` cases, half a float32 ulp of it is 3e-5.
-bf16 allows the one rounding to nearest of the result, at most 2^-8 = 3.9e-3; in norm too, since all results of a `constant` case are equal."""
+bf16 allows the one rounding to nearest of the result, at most 2^-8 = 3.9e-3; in norm too: a `constant` case has one result."""
 
 
 def make_inputs(case: Case, generator: torch.Generator, device: torch.device) -> tuple[torch.Tensor, torch.Tensor, float]:

@@ -9,7 +9,7 @@ import triton.language as tl
 from kernel_wiki.harness.contract import TritonSpec
 
 BLOCK_BYTES = 2048
-"""Bytes of each operand a program reads: with 4 warps one 16-byte load of a and one of b per thread, the fastest setting swept on an H200."""
+"""Bytes of each operand a program reads: with 4 warps a 16-byte load of a and one of b per thread, the fastest swept on an H200."""
 NUM_WARPS = 4
 
 
