@@ -291,6 +291,30 @@ def isa_verify(
         raise typer.Exit(1)
 
 
+@app.command("eval")
+def evaluate_queries(
+    file: Annotated[Path | None, typer.Argument(help="Judged questions in YAML; without one, those of the checkout.")] = None,
+    as_json: Json = False,
+    corpus: Corpus = None,
+    store: Store = None,
+    encoder: Encoder = None,
+) -> None:
+    """Retrieval quality over judged questions: recall@5, ndcg@10, MRR, wrong-architecture hits, refusals; by kind and by ranker.
+
+    Example: warplore eval tests/data/queries.yaml
+    """
+    from retriever.evaluate import DEFAULT_QUERIES, evaluate, evaluation_json, load_queries
+    from retriever.json_forms import SCHEMA
+    from retriever.terminal import print_evaluation
+
+    with _open(corpus, store, encoder) as core:
+        evaluation = evaluate(core, load_queries(file or core.root / DEFAULT_QUERIES))
+    if as_json:
+        _print_json({"schema": SCHEMA, **evaluation_json(evaluation)})
+    else:
+        print_evaluation(evaluation)
+
+
 @app.command()
 def check(as_json: Json = False, corpus: Corpus = None) -> None:
     """Everything wrong with the corpora, as path:line: message; exit code 1 when there is something.

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from indexer.errors import InputError
 from retriever.candidates import Rankings, rank_candidates
@@ -53,6 +53,15 @@ class QueryFile(BaseModel):
     schema_: Literal[1] = Field(alias="schema")
     never_sets: dict[str, tuple[str, ...]] = {}
     queries: Annotated[tuple[Query, ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _questions_are_judged(self) -> QueryFile:
+        for query in self.queries:
+            if query.refuse == bool(query.relevant):
+                raise ValueError(f"{query.id}: give either `relevant` or `refuse: true`")
+            if query.never and query.never not in self.never_sets:
+                raise ValueError(f'{query.id}: never "{query.never}" is not in never_sets; one of: {", ".join(self.never_sets)}')
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,14 +138,14 @@ def reciprocal_rank(shown: Sequence[str], relevant: dict[str, int]) -> float:
     return next((1 / place for place, id in enumerate(shown, start=1) if id in relevant), 0.0)
 
 
-def evaluate(core: Warplore, file: QueryFile, folder: Path) -> Evaluation:
-    """All scores of the corpus behind `core`; paths in the questions are relative to `folder`."""
-    return score(tuple(answer(core, query, file.never_sets, folder) for query in file.queries))
+def evaluate(core: Warplore, file: QueryFile) -> Evaluation:
+    """All scores of the corpus behind `core`."""
+    return score(tuple(answer(core, query, file.never_sets) for query in file.queries))
 
 
-def answer(core: Warplore, query: Query, never_sets: dict[str, tuple[str, ...]], folder: Path) -> Answer:
-    """What each ranker shows for one question."""
-    kernel, ncu = (str(folder / path) if path else None for path in (query.kernel, query.ncu))
+def answer(core: Warplore, query: Query, never_sets: dict[str, tuple[str, ...]]) -> Answer:
+    """What each ranker shows for one question; its paths are relative to the corpus root."""
+    kernel, ncu = (str(core.root / path) if path else None for path in (query.kernel, query.ncu))
     situation = core.situation(query.text, kernel, query.gpu, ncu)
     rankings = rank_candidates(situation, core.index, core.encoder, core.vocabulary)
     shown, refused = _shown(core, situation, rankings)

@@ -21,6 +21,7 @@ from retriever.reports.profile import Profile
 
 if TYPE_CHECKING:
     from indexer.build import Progress as ProgressFunction
+    from retriever.evaluate import Evaluation
 
 out = Console(highlight=False, soft_wrap=False)
 err = Console(stderr=True, highlight=False)
@@ -138,6 +139,25 @@ def print_validations(records: list[dict[str, Any]]) -> None:
             record.get("hint") or "",
         )
     out.print(view)
+
+
+def print_evaluation(evaluation: Evaluation) -> None:
+    """Quality by group of questions, then by ranker."""
+    parts = (
+        ("questions", evaluation.groups),
+        ("ranker, all questions", evaluation.rankers),
+        ("ranker, held out", evaluation.rankers_held_out),
+    )
+    for title, rows in parts:
+        view = Table(header_style="bold", box=None, padding=(0, 1))
+        for column in (title, "asked", "recall@5", "ndcg@10", "mrr", "leaked"):
+            view.add_column(column, justify="left" if column == title else "right", no_wrap=True)
+        for row in rows:
+            values = (f"{value:.3f}" for value in (row.recall_at_5, row.ndcg_at_10, row.mrr))
+            view.add_row(row.group, str(row.questions), *values, str(row.leakage))
+        out.print(view)
+        out.print()
+    out.print(f"refusals {evaluation.refusal_accuracy:.0%} of {evaluation.refusals}; wrongly refused {len(evaluation.wrongly_refused)}")
 
 
 @contextmanager

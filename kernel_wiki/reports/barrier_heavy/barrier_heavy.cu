@@ -1,39 +1,36 @@
-// An iteration whose scalar step belongs to thread 0: it adds the 32 warp sums and takes a cube root by Newton's method, between two
-// barriers at which the other 31 warps of the block wait.
+// Block reduction of log-sum-exp pairs as a tree in shared memory with a barrier at each of ten levels: in most levels a few warps
+// combine pairs and all the others wait for them.
 #include "../evidence.cuh"
 
-constexpr int THREADS = 1024, WARPS = THREADS / 32, ROUNDS = 256, NEWTON_STEPS = 6;
+constexpr int THREADS = 1024, ROUNDS = 32;
 
-__device__ float cube_root(float value, float guess) {
-#pragma unroll 1
-  for (int step = 0; step < NEWTON_STEPS; ++step) guess = (2.f * guess + value / (guess * guess)) / 3.f;
-  return guess;
+__device__ float2 combine(float2 a, float2 b) {  // x is the largest value, y the sum of exp(value - largest)
+  float largest = fmaxf(a.x, b.x);
+  return make_float2(largest, a.y * __expf(a.x - largest) + b.y * __expf(b.x - largest));
 }
 
 __global__ void barrier_heavy(const float* __restrict__ x, float* __restrict__ y) {
-  __shared__ float part[WARPS], shared_level;
-  const float own = x[size_t(blockIdx.x) * THREADS + threadIdx.x];
-  float level = 16.f;
-  for (int round = 0; round < ROUNDS; ++round) {  // level^3 = level * total, so that level tends to the root of the total
-    float sum = own * level;
-    for (int step = 16; step; step /= 2) sum += __shfl_xor_sync(0xffffffff, sum, step);
-    if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = sum;
+  __shared__ float2 part[THREADS];
+  const float* in = x + size_t(blockIdx.x) * ROUNDS * THREADS + threadIdx.x;
+  float total = 0.f, next = in[0];
+  for (int round = 0; round < ROUNDS; ++round) {
+    part[threadIdx.x] = make_float2(next, 1.f);
+    if (round + 1 < ROUNDS) next = in[(round + 1) * THREADS];  // in flight during the reduction
     __syncthreads();
-    if (threadIdx.x == 0) {
-      float total = 0.f;
-      for (int warp = 0; warp < WARPS; ++warp) total += part[warp];
-      shared_level = cube_root(total, level);
+    for (int step = THREADS / 2; step; step /= 2) {
+      if (threadIdx.x < step) part[threadIdx.x] = combine(part[threadIdx.x], part[threadIdx.x + step]);
+      __syncthreads();
     }
+    total += part[0].x + __logf(part[0].y);
     __syncthreads();
-    level = shared_level;
   }
-  if (threadIdx.x == 0) y[blockIdx.x] = level;
+  if (threadIdx.x == 0) y[blockIdx.x] = total;
 }
 
 int main() {
   int blocks = sm_count() * 16;
-  auto* x = device_array<float>(size_t(blocks) * THREADS, [](size_t i) { return float(i % 4 + 1); });
+  auto* x = device_array<float>(size_t(blocks) * ROUNDS * THREADS, [](size_t i) { return float(i % 2); });
   auto* y = device_zeros<float>(blocks);
   launch_twice([&] { barrier_heavy<<<blocks, THREADS>>>(x, y); });
-  return finish(close_to(peek(y, 5), std::sqrt(2.5 * THREADS)));  // the mean of 1, 2, 3, 4 is 2.5
+  return finish(close_to(peek(y, 5), ROUNDS * std::log(THREADS / 2 * (1. + std::exp(1.)))));
 }
