@@ -21,9 +21,7 @@ OVERFETCH_CHUNKS = 200  # chunks taken from each ranker before they fold into re
 # and what a kernel lacks or a guide prescribes is not scored here at all: both moved nothing.
 _BOTTLENECK = {"guide": 1.0, "technique": 0.7, "hardware": 0.3, "isa": 0.2, "pr": 0.3, "zoo": 0.3, "skill": 0.1}
 _FAMILY = {"zoo": 0.7, "pr": 0.35, "technique": 0.2, "isa": 0.1, "guide": 0.1, "hardware": 0.0, "skill": 0.0}
-_TECHNIQUE = {"technique": 1.0, "zoo": 0.5, "pr": 0.4, "isa": 0.4, "hardware": 0.3, "guide": 0.2, "skill": 0.0}
-_FEATURE = {"hardware": 1.0}
-_LANGUAGE = {"zoo": 0.25, "pr": 0.1}
+_TECHNIQUE = {"technique": 0.5, "zoo": 0.25, "pr": 0.2, "isa": 0.2, "hardware": 0.15, "guide": 0.1, "skill": 0.0}
 _MNEMONIC = 2.0  # an instruction named in full; above every sum of tags that is likely
 _DOTTED = re.compile(r"\.?[a-z][a-z0-9_]*(?:(?:\.|::)[a-z0-9_]+)*")
 
@@ -108,13 +106,8 @@ def tag_score(record: dict[str, Any], situation: Situation) -> float:
     own = (record["id"].split("/")[1],) if kind == "technique" else record.get("techniques", ())
     if set(own) & set(situation.words("techniques")):
         score += _TECHNIQUE.get(kind, 0.0)
-    for field, words, weights in (
-        ("families", situation.words("families")[:2], _FAMILY),
-        ("requires", situation.words("features"), _FEATURE),
-        ("languages", situation.words("languages"), _LANGUAGE),
-    ):
-        if set(record.get(field, ())) & set(words):
-            score += weights.get(kind, 0.0)
+    if set(record.get("families", ())) & set(situation.words("families")[:2]):
+        score += _FAMILY.get(kind, 0.0)
     return score
 
 

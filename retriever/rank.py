@@ -27,9 +27,9 @@ EVIDENCE = {
     "compiled": 0.03,
     "stated": 0.0,
     "none": -0.05,
-}  # 0.008
+}  # that one kernel is proved says nothing of another operator, so an implementation of another one counts as "none"
 SUBJECT = 0.2  # the page of a technique, bottleneck, unit or instruction that the question names: 0.013, most of it for reports
-FAMILY_MATCH, FAMILY_MISMATCH = 0.12, -0.15  # 0.03 for questions with a kernel, nothing for the others
+FAMILY_MATCH, FAMILY_MISMATCH = 0.06, -0.08  # 0.03 for questions with a kernel, nothing for the others
 LANGUAGE_MATCH = 0.05  # 0.02 for questions with a kernel
 PRECEDENT = -0.03  # a page that explains comes before a change that used it: recall@5 0.013
 REVERTED = -0.04  # not measured: too few reverted changes are asked for
@@ -151,10 +151,11 @@ def _adjustments(
         why.append(f"the report shows {', '.join(measured)}")
     elif shared:
         why.append(f"about {', '.join(shared)}")
-    adjustments = {"applicability": APPLICABILITY[usable.status], "evidence": EVIDENCE[proof.level]}
     families = set(situation.words("families")[:2])
+    same = families & set(record.get("families", ()))
+    proved = EVIDENCE[proof.level] if same or record["kind"] != "zoo" else EVIDENCE["none"]
+    adjustments = {"applicability": APPLICABILITY[usable.status], "evidence": proved}
     if record["kind"] in ("zoo", "pr") and families:
-        same = families & set(record.get("families", ()))
         adjustments["family"] = FAMILY_MATCH if same else FAMILY_MISMATCH
         if same:
             why.append(f"same operator family ({', '.join(sorted(same))})")

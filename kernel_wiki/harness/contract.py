@@ -19,6 +19,7 @@ and an implementation is `<impl>.py` beside it with one entry point `run` of tha
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -144,3 +145,15 @@ def multiprocessor_count(tensor: Any) -> int:
     if not tensor.is_cuda:
         return 4
     return torch.cuda.get_device_properties(tensor.device).multi_processor_count
+
+
+def smem_limit_bytes(tensor: Any, on_cpu: int) -> int:
+    """Shared memory that one block may opt in to on the tensor's device; `on_cpu` for a tensor on the CPU (Triton's interpreter)."""
+    return _smem_limit_bytes(tensor.device.index) if tensor.is_cuda else on_cpu
+
+
+@functools.cache  # asking the driver took about 1 ms a call on an H200's host, longer than many kernels
+def _smem_limit_bytes(device: int) -> int:
+    import triton
+
+    return triton.runtime.driver.active.utils.get_device_properties(device)["max_shared_mem"]

@@ -76,11 +76,13 @@ def wrong_variants(operator: str, zoo: Path = ZOO) -> list[Entry]:
 
 
 def select(what: str, zoo: Path = ZOO, wrong: bool = False) -> list[Entry]:
-    """Entries named by `all`, an operator, or `operator/name`.
+    """Entries named by `all`, an operator, `operator/name`, or several of these between commas, each once.
 
     Raises:
         LookupError: nothing has that name; the message lists what there is.
     """
+    if "," in what:
+        return list(dict.fromkeys(entry for part in what.split(",") for entry in select(part.strip(), zoo, wrong)))
     listed = wrong_variants if wrong else implementations
     operator, _, name = what.partition("/")
     chosen = operators(zoo) if what == "all" else [operator]

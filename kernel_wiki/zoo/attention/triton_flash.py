@@ -9,7 +9,7 @@ import torch
 import triton
 import triton.language as tl
 
-from kernel_wiki.harness.contract import TritonSpec
+from kernel_wiki.harness.contract import TritonSpec, smem_limit_bytes
 
 
 class Config(NamedTuple):
@@ -99,17 +99,10 @@ def flash_forward(
     tl.store(o_ptr + tile, out.to(o_ptr.dtype.element_ty), mask=rows[:, None] < S)
 
 
-def _smem_limit_bytes(tensor: torch.Tensor) -> int:
-    """Shared memory that one block may ask for on the tensor's GPU; the smallest supported one in the interpreter."""
-    if not tensor.is_cuda:
-        return 99 * 1024
-    return triton.runtime.driver.active.utils.get_device_properties(tensor.device.index)["max_shared_mem"]
-
-
 def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool, *, config: Config | None = None) -> torch.Tensor:
     """softmax(q k^T / sqrt(D)) v for contiguous bf16 (B, H, S, D)."""
     batch, heads, length, head_dim = q.shape
-    config = config or default_config(head_dim, causal, _smem_limit_bytes(q))
+    config = config or default_config(head_dim, causal, smem_limit_bytes(q, on_cpu=99 * 1024))
     out = torch.empty_like(q)
     # exp(x) = exp2(x * log2(e)): the factor joins the softmax scale and costs nothing.
     scale = math.log2(math.e) / math.sqrt(head_dim)

@@ -10,7 +10,7 @@ import triton
 import triton.language as tl
 from triton.tools.tensor_descriptor import TensorDescriptor
 
-from kernel_wiki.harness.contract import TritonSpec
+from kernel_wiki.harness.contract import TritonSpec, smem_limit_bytes
 
 
 class Config(NamedTuple):
@@ -127,17 +127,10 @@ def flash_forward_tma(
     o_desc.store([head, first_row, 0], tl.reshape(out, (1, BLOCK_M, HEAD_DIM)))
 
 
-def _smem_limit_bytes(tensor: torch.Tensor) -> int:
-    """Shared memory that one block may ask for on the tensor's GPU; that of sm_90 in the interpreter."""
-    if not tensor.is_cuda:
-        return 227 * 1024
-    return triton.runtime.driver.active.utils.get_device_properties(tensor.device.index)["max_shared_mem"]
-
-
 def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool, *, config: Config | None = None) -> torch.Tensor:
     """softmax(q k^T / sqrt(D)) v for contiguous bf16 (B, H, S, D)."""
     batch, heads, length, head_dim = q.shape
-    config = config or default_config(head_dim, causal, _smem_limit_bytes(q))
+    config = config or default_config(head_dim, causal, smem_limit_bytes(q, on_cpu=LARGE_SMEM_BYTES))
     out = torch.empty_like(q)
     q_desc, k_desc, v_desc, o_desc = (
         TensorDescriptor.from_tensor(x.view(batch * heads, length, head_dim), [1, rows, head_dim])

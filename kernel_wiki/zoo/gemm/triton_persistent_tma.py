@@ -9,7 +9,7 @@ import triton
 import triton.language as tl
 from triton.tools.tensor_descriptor import TensorDescriptor
 
-from kernel_wiki.harness.contract import TritonSpec, multiprocessor_count
+from kernel_wiki.harness.contract import TritonSpec, multiprocessor_count, smem_limit_bytes
 
 
 class Config(NamedTuple):
@@ -27,9 +27,6 @@ class Config(NamedTuple):
 
 WIDE = Config(128, 256, 64, 8, 2, True, 8, 4)
 """Four buffers of 48 KiB and 32 KiB to stage half a tile of C: 224 of the 227 KiB."""
-LOW_ROWS, LOW_GROUP_M = 4096, 16
-"""Up to so many rows the wide tile goes in groups of 16: on an H200 11 % faster at 4096^3, 1 % slower at 2048 x 4096 x 14336; at 8192^3
-groups of 8 are 17 % faster."""
 NARROW = Config(128, 128, 64, 8, 1, True, 8, 4)
 """For outputs with fewer wide tiles than SMs."""
 SKINNY = Config(64, 128, 64, 8, 1, True, 4, 5)
@@ -47,9 +44,7 @@ def default_config(rows: int, columns: int, multiprocessors: int, smem_bytes: in
     if rows <= SKINNY.block_m:
         return SKINNY
     wide_tiles = triton.cdiv(rows, WIDE.block_m) * triton.cdiv(columns, WIDE.block_n)
-    if wide_tiles < multiprocessors:
-        return NARROW
-    return WIDE._replace(group_m=LOW_GROUP_M) if rows <= LOW_ROWS else WIDE
+    return NARROW if wide_tiles < multiprocessors else WIDE
 
 
 @triton.jit
@@ -95,18 +90,11 @@ def gemm_persistent_tma(
             c_desc.store([row, column + BLOCK_N // 2], right.to(tl.bfloat16))
 
 
-def _smem_limit_bytes(tensor: torch.Tensor) -> int:
-    """Shared memory that one block may ask for on the tensor's GPU; that of sm_90 in the interpreter."""
-    if not tensor.is_cuda:
-        return 227 * 1024
-    return triton.runtime.driver.active.utils.get_device_properties(tensor.device.index)["max_shared_mem"]
-
-
 def run(a: torch.Tensor, b: torch.Tensor, *, config: Config | None = None, warp_specialize: bool = False) -> torch.Tensor:
     """a @ b for contiguous bf16 a (M, K) and b (K, N), N and K multiples of 8."""
     (m, k), n = a.shape, b.shape[1]
     multiprocessors = multiprocessor_count(a)
-    config = config or default_config(m, n, multiprocessors, _smem_limit_bytes(a))
+    config = config or default_config(m, n, multiprocessors, smem_limit_bytes(a, on_cpu=LARGE_SMEM_BYTES))
     c = torch.empty((m, n), device=a.device, dtype=a.dtype)
     a_desc = TensorDescriptor.from_tensor(a, [config.block_m, config.block_k])
     b_desc = TensorDescriptor.from_tensor(b, [config.block_k, config.block_n])

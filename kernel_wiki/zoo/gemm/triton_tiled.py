@@ -8,7 +8,7 @@ import torch
 import triton
 import triton.language as tl
 
-from kernel_wiki.harness.contract import TritonSpec
+from kernel_wiki.harness.contract import TritonSpec, smem_limit_bytes
 
 
 class Config(NamedTuple):
@@ -79,17 +79,10 @@ def gemm_tiled(
     tl.store(c_tile, accumulator.to(c_ptr.dtype.element_ty), mask=mask)
 
 
-def _smem_limit_bytes(tensor: torch.Tensor) -> int:
-    """Shared memory that one block may ask for on the tensor's GPU; the smallest supported one in the interpreter."""
-    if not tensor.is_cuda:
-        return 99 * 1024
-    return triton.runtime.driver.active.utils.get_device_properties(tensor.device.index)["max_shared_mem"]
-
-
 def run(a: torch.Tensor, b: torch.Tensor, *, config: Config | None = None) -> torch.Tensor:
     """a @ b for contiguous bf16 a (M, K) and b (K, N), N and K multiples of 8."""
     (m, k), n = a.shape, b.shape[1]
-    config = config or default_config(m, _smem_limit_bytes(a))
+    config = config or default_config(m, smem_limit_bytes(a, on_cpu=99 * 1024))
     c = torch.empty((m, n), device=a.device, dtype=a.dtype)
     grid = (triton.cdiv(m, config.block_m) * triton.cdiv(n, config.block_n),)
     gemm_tiled[grid](
