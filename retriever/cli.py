@@ -29,6 +29,8 @@ index_app = typer.Typer(no_args_is_help=True, help="The search index: build it, 
 zoo_app = typer.Typer(no_args_is_help=True, help="The kernels that a GPU has proved.")
 skills_app = typer.Typer(no_args_is_help=True, help="Agent Skills that teach an agent to use Warplore.")
 ISA_HELP = "A PTX instruction: exact look-up, modifiers allowed. Example: warplore isa wgmma.mma_async --gpu A100"
+
+
 class _NameOrCommand(typer.core.TyperGroup):
     """A group whose first word may also be the argument of its `show` command: `isa cp.async` is `isa show cp.async`."""
 
@@ -63,9 +65,7 @@ def _record_ids(incomplete: str) -> list[str]:
 
 Kernel = Annotated[str | None, typer.Option("--kernel", help="Source of the kernel (CUDA C++, Triton, PTX); - reads stdin.")]
 GpuName = Annotated[str | None, typer.Option("--gpu", help="Product name, compute capability, or auto.", autocompletion=_gpu_names)]
-Ncu = Annotated[
-    str | None, typer.Option("--ncu", help="Nsight Compute report: CSV (raw or details page) or console text; - reads stdin.")
-]
+Ncu = Annotated[str | None, typer.Option("--ncu", help="Nsight Compute report: CSV (raw or details page) or console text; - reads stdin.")]
 KernelName = Annotated[str | None, typer.Option("--kernel-name", help="Only launches of the report whose name contains this.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Corpus = Annotated[Path | None, typer.Option("--corpus", help="Corpus folder.", envvar="WARPLORE_CORPUS")]

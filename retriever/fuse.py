@@ -1,7 +1,7 @@
 """Fusion of rankings by their scores, each scaled to its own best (CombSUM of Fox and Shaw, TREC-2 1994, with weights).
 
-Reciprocal-rank fusion was tried first: it lost 0.05 ndcg@10 on the judged questions, since ranks forget how far the first is ahead
-and give records with equal tags an arbitrary order.
+Reciprocal-rank fusion was tried first. It had 0.780 ndcg@10 on the tuning questions where this had 0.829, all else equal, since ranks
+forget how far the first is ahead and give records with equal tags an arbitrary order; equal ranks for ties and K = 10 reached 0.807.
 """
 
 from __future__ import annotations

@@ -87,7 +87,10 @@ def read_situation(
     notes: tuple[str, ...] = (),
 ) -> Situation:
     """The situation that the given parts describe."""
-    readings = [Reading(term.kind, term.id, "ask") for term in vocabulary.find(respell(ask, vocabulary))]
+    spelt = respell(ask, vocabulary)
+    if spelt != ask:
+        notes = (*notes, f'read as "{spelt}"')
+    readings = [Reading(term.kind, term.id, "ask") for term in vocabulary.find(spelt)]
     if kernel:
         for kind, facts in (
             ("families", kernel.families),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from indexer.chunks import FRONT_MATTER
 from indexer.errors import InputError
 from indexer.vocabulary import load_vocabulary
 from retriever.candidates import named_instructions
@@ -15,9 +16,10 @@ from retriever.service import Warplore
 from retriever.spelling import respell
 from tests.corpora import REPOSITORY
 
-# Just below what `warplore eval` measured with all-MiniLM-L6-v2: (recall@5, ndcg@10, mrr).
-FLOORS = {"all": (0.0, 0.0, 0.0), "held out": (0.0, 0.0, 0.0)}
-REFUSAL_FLOOR = 0.94
+# (recall@5, ndcg@10, mrr), just below what `warplore eval` measured with all-MiniLM-L6-v2 on 2026-11-29:
+# all 0.752, 0.850, 0.924; held out 0.699, 0.814, 0.877.
+FLOORS = {"all": (0.735, 0.835, 0.91), "held out": (0.68, 0.795, 0.86)}
+REFUSAL_FLOOR = 0.94  # one of 18 may fail; measured 1.0
 
 
 @pytest.fixture(scope="module")
@@ -45,9 +47,16 @@ def test_questions_that_nothing_fits_are_refused_and_no_others(evaluation: Evalu
 
 def test_the_whole_ranking_is_better_than_any_part_of_it(evaluation: Evaluation) -> None:
     by_name = {row.group: row for row in evaluation.rankers}
-    full = by_name["full"].ndcg_at_10
-    assert all(full > by_name[name].ndcg_at_10 for name in ("lexical", "dense", "structured"))
-    assert full > by_name["fused"].ndcg_at_10 - 0.01 and by_name["full"].leakage < by_name["fused"].leakage
+    full = by_name["full"]
+    assert all(full.ndcg_at_10 > by_name[name].ndcg_at_10 for name in ("lexical", "dense", "structured", "fused"))
+    assert full.leakage == 0 < by_name["fused"].leakage
+
+
+def test_no_hit_points_into_front_matter(real_core: Warplore) -> None:
+    rows = {(chunk["path"], f"{chunk['start']}-{chunk['end']}"): chunk["trail"] for chunk in real_core.index.chunks}
+    hits = real_core.rank(real_core.situation("shared memory bank conflicts in a transpose", gpu="A100")).hits
+    assert any(hit.record["location"] == f"{hit.path}:{hit.lines}" for hit in hits)
+    assert [hit.id for hit in hits if rows.get((hit.path, hit.lines)) == list(FRONT_MATTER)] == []
 
 
 def test_every_judged_id_exists(real_core: Warplore) -> None:
