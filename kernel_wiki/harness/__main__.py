@@ -6,6 +6,7 @@ Exit status: 0 all accepted (for `wrong`: all rejected), 1 a problem or nothing 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import sys
 import time
 from pathlib import Path
@@ -52,17 +53,26 @@ def validate(entries: list[discover.Entry], options: Options, out: Path) -> int:
         for entry in [entry for entry in entries if entry.has_cuda]:
             options.say(f"{entry.id} is left out: CUDA C++ needs a GPU")
         entries = [entry for entry in entries if not entry.has_cuda]
-    records = judge.validate_many(entries, options)
-    partial = bool(options.cases) or options.rounds < 1  # such a run says too little to replace a record of the zoo
-    for each in records:
-        slug = discover.gpu_slug(each["gpu"]["name"])
-        untimed = each["hint"] and each["hint"].startswith("not timed")
-        if out != options.zoo or not (untimed or partial or slug == "cpu"):
-            options.say(f"wrote {record.write(each, discover.record_path(each['operator'], each['impl'], slug, out))}")
+
+    def keep(records: list[dict[str, Any]]) -> None:
+        for each in records:
+            slug = discover.gpu_slug(each["gpu"]["name"])
+            if _worth_keeping(each, options, slug, out):
+                record.write(each, discover.record_path(each["operator"], each["impl"], slug, out))
+
+    records = judge.validate_many(entries, dataclasses.replace(options, keep=keep))
+    keep(records)
     rows = [row for each in records for row in _rows(each)]
     head = ["implementation", "case", "verdict", "time us", "GB/s", "TFLOP/s", "ceiling", "best baseline", "sanitizer", "ncu DRAM"]
     _print_table(head, rows)
     return _summary(records, "accepted")
+
+
+def _worth_keeping(found: dict[str, Any], options: Options, slug: str, out: Path) -> bool:
+    """A run that is partial, untimed or on the CPU says too little to replace a record of the zoo."""
+    partial = bool(options.cases) or options.rounds < 1 or slug == "cpu"
+    untimed = (found["hint"] or "").startswith("not timed")
+    return out != options.zoo or not (partial or untimed)
 
 
 def wrong(entries: list[discover.Entry], options: Options, out: Path) -> int:
@@ -108,7 +118,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog="example: python -m kernel_wiki.harness validate softmax/triton_rowwise --rounds 50",
     )
     parser.add_argument("command", choices=sorted(COMMANDS))
-    parser.add_argument("what", nargs="?", default="all", help="OPERATOR, OPERATOR/NAME, or all (default)")
+    parser.add_argument("what", nargs="?", default="all", help="OPERATOR, OPERATOR/NAME, several between commas, or all (default)")
     parser.add_argument("--out", type=Path, help="folder for OPERATOR/validation/... instead of the zoo")
     parser.add_argument("--zoo", type=Path, default=discover.ZOO, help=argparse.SUPPRESS)
     parser.add_argument("--device", choices=["auto", "cuda", "cpu"], default="auto", help="cpu checks small cases in Triton's interpreter")

@@ -46,7 +46,7 @@ STALLS_KEPT = 3
 MARKER_ELEMENTS = 12_345
 MARKER_KERNEL = "FillFunctor<short>"
 """Name of the kernel behind an int16 `torch.full`; launched between entries, it says where each one's kernels start."""
-TIMEOUT_S = 300
+TIMEOUT_S = 120
 """For the whole ncu run; some twenty launches of a dozen passes take about a minute."""
 
 
