@@ -105,18 +105,13 @@ def print_gpu_table(table: GpuTable) -> None:
 def print_zoo(rows: list[dict[str, Any]], gpu: Gpu | None) -> None:
     """The zoo, one row an implementation."""
     view = Table(header_style="bold", box=None, padding=(0, 1))
-    for column in ("implementation", "languages", "targets", "best rate", "of ceiling", "evidence", *(["on this GPU"] if gpu else [])):
-        view.add_column(column)
+    for column in ("implementation", "language", "best rate", "of ceiling", *(["here"] if gpu else []), "proved on"):
+        view.add_column(column, no_wrap=column != "proved on", justify="right" if column in ("best rate", "of ceiling") else "left")
     for row in rows:
-        cells = [
-            row["id"],
-            ", ".join(row["languages"]),
-            ", ".join(row["targets"]),
-            row["rate"] or "-",
-            row["share"] or "-",
-            row["evidence"],
-        ]
-        view.add_row(*cells, *([row["applicability"]["status"]] if gpu else []))
+        status = row["applicability"]["status"]
+        here = [Text(status, style=STATUS_STYLES[status])] if gpu else []
+        proof = row["evidence"].replace("validated on NVIDIA ", "").split(",")[0]
+        view.add_row(row["id"].removeprefix("zoo/"), "+".join(row["languages"]), row["rate"] or "-", row["share"] or "-", *here, proof)
     out.print(view)
 
 
