@@ -9,7 +9,8 @@ from pathlib import Path
 import yaml
 from pydantic import ValidationError
 
-from indexer.errors import CorpusError, did_you_mean
+from indexer.errors import CorpusError, InputError, did_you_mean, nearest
+from indexer.front_matter import split_front_matter
 from indexer.records import RECORD_TYPES, Record
 from indexer.vocabulary import KINDS, Vocabulary, load_vocabulary
 
@@ -63,6 +64,32 @@ def load_corpus(root: Path) -> Corpus:
         else:
             records[record.id] = record
     return Corpus(root, vocabulary, dict(sorted(records.items())), tuple(sorted(problems)), files)
+
+
+def read_entries(root: Path, kind: str, vocabulary: Vocabulary) -> tuple[list[Record], list[str]]:
+    """The valid records of one kind, in path order, and what is wrong with the others."""
+    records, problems = [], []
+    for _, path in (pair for pair in corpus_files(root) if pair[0] == kind):
+        try:
+            records.append(read_record(root, kind, path, vocabulary))
+        except CorpusError as error:
+            problems += error.problems
+    return records, problems
+
+
+def read_entry(root: Path, id: str, vocabulary: Vocabulary) -> Record:
+    """The record with that id; the kind in front may be left out.
+
+    Raises:
+        InputError: no entry has that id; the nearest ids are listed.
+        CorpusError: its page is broken.
+    """
+    wanted = id.strip().strip("/").removesuffix(".md")
+    ids = {record_id(root, kind, path): (kind, path) for kind, path in corpus_files(root)}
+    found = ids.get(wanted) or next((ids[known] for known in ids if known.split("/", 1)[1] == wanted), None)
+    if not found:
+        raise InputError(f'no entry "{id}"; nearest: {", ".join(nearest(wanted, list(ids))) or "none"}. `warplore search` finds ids')
+    return read_record(root, *found, vocabulary)
 
 
 def corpus_files(root: Path) -> Iterator[tuple[str, Path]]:
@@ -135,21 +162,6 @@ def read_record(root: Path, kind: str, path: Path, vocabulary: Vocabulary) -> Re
     record._location = f"{where}:1-{text.count(chr(10)) or 1}"
     record._body = body
     return record
-
-
-def split_front_matter(text: str, where: str) -> tuple[str, str, int]:
-    """`(front matter, body, first line number of the body)`.
-
-    Raises:
-        CorpusError: the file does not start with a front matter between two `---` lines.
-    """
-    if not text.startswith("---\n"):
-        raise CorpusError([f"{where}:1: no front matter; the first line must be exactly ---"])
-    end = text.find("\n---\n", 3)
-    if end < 0:
-        raise CorpusError([f"{where}:1: front matter is not closed by a line that is exactly ---"])
-    front = text[4 : end + 1]
-    return front, text[end + 5 :], front.count("\n") + 3
 
 
 def _skill_fields(raw: dict) -> dict:

@@ -12,7 +12,7 @@ from pydantic import Field, ValidationError, model_validator
 from rapidfuzz import fuzz, process
 
 from indexer.errors import CorpusError, InputError
-from indexer.records import Source, Strict, Text
+from indexer.schema import Source, Strict, Text
 from indexer.vocabulary import load_vocabulary
 
 

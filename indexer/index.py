@@ -14,7 +14,7 @@ from indexer.errors import IndexMissingError
 from indexer.store import VectorStore
 from indexer.terms import TermIndex
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 """Raised whenever what a generation holds changes its shape."""
 
 

@@ -22,8 +22,9 @@ from pathlib import Path
 
 from markdown_it import MarkdownIt
 
-from indexer.corpus import GLOBS, record_id, split_front_matter
+from indexer.corpus import GLOBS, record_id
 from indexer.errors import CorpusError, did_you_mean
+from indexer.front_matter import split_front_matter
 
 TARGET_VERSIONS = {
     "sm_75": "6.3",

@@ -8,7 +8,9 @@ from __future__ import annotations
 import datetime
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
+from pydantic import Field, PrivateAttr, model_validator
+
+from indexer.schema import Source, Strict, Text
 
 KIND_TITLES = {
     "zoo": "Implementation",
@@ -20,24 +22,6 @@ KIND_TITLES = {
     "skill": "Skill",
 }
 """Every kind of record and what a person calls it."""
-
-Text = Annotated[str, Field(min_length=1)]
-
-
-class Strict(BaseModel):
-    """A frozen model that refuses unknown keys."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
-
-
-class Source(Strict):
-    """Where a file's facts come from."""
-
-    title: Text
-    """Document, section, repository or measurement, as a reader would look for it."""
-    url: str | None = None
-    revision: str | None = None
-    """Version, commit or date of what was read."""
 
 
 class Fallback(Strict):

@@ -1,5 +1,5 @@
 """`python -m retriever`: the command line without an installed script."""
 
-from retriever.cli import main
+from retriever.cli import run
 
-main()
+run()

@@ -466,3 +466,15 @@ def main() -> None:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+
+
+def run() -> None:
+    """The installed command: `main`, then out at once. Taking Chroma's modules and threads apart costs 0.2 s and serves nobody."""
+    code: object = 0
+    try:
+        main()
+    except SystemExit as stop:
+        code = stop.code
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code if isinstance(code, int) else bool(code))

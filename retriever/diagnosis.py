@@ -14,14 +14,17 @@ import math
 import operator
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from indexer.errors import InputError
 from indexer.gpus import Gpu
-from indexer.records import Condition, GuideRecord, Signature
 from retriever.metric_expressions import Node, evaluate, metric_names, parse_expression
 from retriever.reports.profile import Profile
 from retriever.rule_texts import metrics_in_rules
 from retriever.stall_texts import stalls_in_rules
+
+if TYPE_CHECKING:
+    from indexer.records import Condition, GuideRecord, Signature
 
 HEADLINES = (
     "sm__throughput.avg.pct_of_peak_sustained_elapsed",

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from indexer.corpus import split_front_matter
+from indexer.front_matter import split_front_matter
 from indexer.gpus import Gpu, GpuTable
 from retriever.diagnosis import Diagnosis
 from retriever.diagnosis import Evidence as Piece

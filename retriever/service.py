@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,13 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import platformdirs
 
-from indexer.corpus import GLOBS, corpus_files, read_record, record_id
 from indexer.encoder import DEFAULT_MODEL, Encoder, load_encoder
-from indexer.errors import CorpusError, IndexMissingError, InputError, nearest
+from indexer.errors import CorpusError, IndexMissingError, InputError
 from indexer.gpus import Gpu, GpuTable, load_gpus
 from indexer.index import Index, current_generation, load_index, read_manifest
 from indexer.locations import corpus_root
-from indexer.records import GuideRecord, Record
 from indexer.state import corpus_digest, corpus_files_state
 from indexer.vocabulary import Vocabulary, load_vocabulary
 from retriever.candidates import rank_candidates
@@ -28,13 +25,12 @@ from retriever.inputs import find_gpu, read_kernel_text
 from retriever.kernels.facts import KernelFacts
 from retriever.pack import DEFAULT_BUDGET, Pack, build_pack
 from retriever.rank import Ranking, rank
-from retriever.reports.derive import with_derived
-from retriever.reports.profile import Profile, Report
-from retriever.reports.read import read_report
 from retriever.situation import Situation, read_situation
 
 if TYPE_CHECKING:
     from indexer.build import BuildResult, Progress
+    from indexer.records import GuideRecord, Record
+    from retriever.reports.profile import Profile, Report
 
 MAX_DIAGNOSED_KERNELS = 3  # launches of a report that go into one situation; the longest are kept
 
@@ -99,20 +95,20 @@ class Warplore:
         safe = re.sub(r"[^A-Za-z0-9.]+", "-", f"{self.root}-{self.encoder_name}{f'-{self.store}' if self.store else ''}").strip("-")
         return self.cache / "index" / safe[-120:]
 
+    # What reads pages or reports is imported where it is needed: a question to a fresh index needs neither, and starts sooner.
+
     @cached_property
     def guides(self) -> tuple[GuideRecord, ...]:
         """Every valid guide, read from its page; broken ones are named in `warnings`."""
-        return tuple(record for record in self.entries("guide") if isinstance(record, GuideRecord))
+        return tuple(self.entries("guide"))  # type: ignore[arg-type]
 
-    def entries(self, kind: str) -> Iterable[Record]:
-        """The records of one kind, read from their pages, in path order."""
-        for path in sorted(self.root.glob(GLOBS[kind])):
-            if path.name.startswith("_") or path.name == "README.md":
-                continue
-            try:
-                yield read_record(self.root, kind, path, self.vocabulary)
-            except CorpusError as error:
-                self.warnings += error.problems
+    def entries(self, kind: str) -> list[Record]:
+        """The valid records of one kind, read from their pages, in path order; broken ones are named in `warnings`."""
+        from indexer.corpus import read_entries
+
+        records, problems = read_entries(self.root, kind, self.vocabulary)
+        self.warnings += problems
+        return records
 
     def entry(self, id: str) -> Record:
         """The record with that id, read from its page.
@@ -120,12 +116,9 @@ class Warplore:
         Raises:
             InputError: no entry has that id; the nearest ids are listed.
         """
-        wanted = id.strip().strip("/").removesuffix(".md")
-        ids = {record_id(self.root, kind, path): (kind, path) for kind, path in corpus_files(self.root)}
-        found = ids.get(wanted) or next((ids[i] for i in ids if i.split("/", 1)[1] == wanted), None)
-        if not found:
-            raise InputError(f'no entry "{id}"; nearest: {", ".join(nearest(wanted, list(ids))) or "none"}. `warplore search` finds ids')
-        return read_record(self.root, *found, self.vocabulary)
+        from indexer.corpus import read_entry
+
+        return read_entry(self.root, id, self.vocabulary)
 
     def status(self) -> IndexStatus:
         """Whether the index is there and up to date; reads only what changed."""
@@ -189,6 +182,8 @@ class Warplore:
         Raises:
             InputError: no kernel has that name.
         """
+        from retriever.reports.derive import with_derived
+
         profiles = [p for p in report.profiles if not kernel_name or kernel_name.lower() in p.kernel.lower()]
         if not profiles:
             names = ", ".join(dict.fromkeys(p.kernel for p in report.profiles))
@@ -228,6 +223,8 @@ class Warplore:
         notes: list[str] = []
         diagnosed: tuple[tuple[Profile, Diagnosis], ...] = ()
         if ncu:
+            from retriever.reports.read import read_report
+
             report = read_report(ncu)
             reported = self.gpu_of(report.profiles[0])
             if resolved and reported and reported.compute_capability != resolved.compute_capability:
