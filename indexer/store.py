@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlparse
 
 import numpy as np
@@ -33,6 +34,7 @@ class VectorStore:
             except Exception as error:  # Chroma passes on SQLite's errors and the file system's
                 raise _unreadable(error) from error
         self._name = collection
+        self._collection: Any = None  # opened by the first question: asking Chroma for it costs as much as the query
 
     def fill(self, ids: list[str], vectors: np.ndarray) -> None:
         """Replace the collection by these vectors."""
@@ -45,6 +47,7 @@ class VectorStore:
         """Delete the collection if it exists."""
         from chromadb.errors import NotFoundError
 
+        self._collection = None
         try:
             self._client.delete_collection(self._name)
         except (NotFoundError, ValueError):
@@ -57,8 +60,8 @@ class VectorStore:
             IndexMissingError: the collection is not there.
         """
         try:
-            collection = self._client.get_collection(self._name, embedding_function=None)
-            found = collection.query(query_embeddings=[vector.tolist()], n_results=count, include=["distances"])
+            self._collection = self._collection or self._client.get_collection(self._name, embedding_function=None)
+            found = self._collection.query(query_embeddings=[vector.tolist()], n_results=count, include=["distances"])
         except Exception as error:  # Chroma raises its own, SQLite's and the transport's errors here
             raise _unreadable(error) from error
         return [(id, 1.0 - distance) for id, distance in zip(found["ids"][0], found["distances"][0])]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -118,6 +119,39 @@ def test_readers_in_other_processes_answer_while_the_index_is_rebuilt(core: Warp
         core.build()
     assert [reader.communicate()[0].decode().strip() for reader in readers] == ["answered", "answered"]
     assert turn > 1
+
+
+def test_a_chroma_server_gives_the_same_answers_as_the_embedded_store(core: Warplore, tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [
+        str(Path(sys.executable).with_name("chroma")),
+        "run",
+        "--path",
+        str(tmp_path / "server"),
+        "--host",
+        "127.0.0.1",
+        "--port",
+        str(port),
+    ]
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        url = f"http://127.0.0.1:{port}"
+        other = Warplore(core.root, cache=tmp_path / "other", encoder="hash", store=url)
+        end = time.time() + 30
+        while True:
+            try:
+                other.build()
+                break
+            except InputError as error:
+                assert "start one with `chroma run`" in str(error) and time.time() < end
+                time.sleep(0.3)
+        for text in ("swizzle the tile", "wgmma", "transpose"):
+            assert answer(other, text) == answer(core, text)
+    finally:
+        server.terminate()
+        server.wait()
 
 
 @pytest.mark.parametrize("damage", ["manifest.json", "chunks.json", "records.json", "chroma", "bm25"])
