@@ -147,10 +147,11 @@ def _items(kind: str, hits: tuple[Hit, ...], root: Path) -> list[_Item]:
 
 def _forms(hit: Hit, root: Path) -> list[str]:
     short = brief(hit)
+    if hit.applicability.status in ("adapt", "never"):
+        return [short]  # code that does not run here would be copied before the note above it is read
     body = page_body(root, hit.record["location"].rsplit(":", 1)[0])
     if hit.kind == "zoo":
-        # Code is shown only where it runs: on another GPU it would be copied before the note is read.
-        return [short, f"{short}\n\n{body}\n\n{code_text(root, hit.record)}"] if hit.applicability.status != "adapt" else [short]
+        return [short, f"{short}\n\n{body}\n\n{code_text(root, hit.record)}"]
     focus = page_sections(body, _FOCUS.get(hit.kind, ()))
     return [short, *([f"{short}\n\n{focus}"] if focus else []), f"{short}\n\n{body}"]
 

@@ -177,8 +177,8 @@ def _adjustments(
     if record.get("fate", {}).get("status") in ("reverted", "partly-reverted"):
         adjustments["reverted"] = REVERTED
         why.append("was reverted later: read why before repeating it")
-    if usable.status != "unknown":
-        why.append(f"{usable.status}: {usable.reason}")
+    if usable.status in ("adapt", "never") or (usable.status == "runs" and (record["kind"] == "zoo" or record.get("requires"))):
+        why.append(f"{usable.status}: {usable.reason}")  # that a page about every GPU also holds for this one is no reason
     if record["kind"] in ("zoo", "isa", "pr"):
         why.append(proof.text)
     return adjustments, tuple(why or ["matches the words of the question"])

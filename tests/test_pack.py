@@ -74,6 +74,21 @@ def test_code_that_does_not_run_here_is_named_but_not_shown(core: Warplore) -> N
     assert "__global__" not in text
 
 
+@pytest.mark.parametrize("gpu", ["A100", "RTX 4090", "T4", "RTX 5090", "H20", "GB10"])
+def test_no_pack_of_the_real_corpus_shows_code_or_instructions_that_its_gpu_lacks(real_core: Warplore, gpu: str) -> None:
+    situation = real_core.situation("fastest bf16 gemm and attention with tma, wgmma and tcgen05, warp specialised and persistent", gpu=gpu)
+    pack = real_core.context(situation, 30_000)
+    features = situation.gpu.features
+    for section in pack.sections:
+        if section.kind in ("implementation", "technique", "instruction", "precedent", "hardware"):
+            record = real_core.index.records[section.id]
+            if set(record.get("requires", ())) - features:
+                assert "**adapt**" in section.text and "```" not in section.text, section.id
+    code = "".join(block for section in pack.sections if section.kind == "implementation" for block in section.text.split("```")[1::2])
+    for feature, token in (("wgmma", "wgmma.mma_async"), ("tma", "cp.async.bulk"), ("tma", "TensorDescriptor"), ("tcgen05", "tcgen05")):
+        assert feature in features or token not in code
+
+
 def test_nothing_fits_shows_near_misses_only_as_such(core: Warplore) -> None:
     pack = core.context(core.situation("best pancake recipe with maple syrup"), 3000)
     assert "## Nothing here fits" in pack.text and "Nearest misses" in pack.text
