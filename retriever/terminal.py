@@ -123,7 +123,7 @@ def print_validations(records: list[dict[str, Any]]) -> None:
     for record in records:
         cases = record.get("cases", [])
         share = max((timing.get("share_of_ceiling") or 0.0 for timing in record.get("timings", [])), default=0.0)
-        good = sum(bool(case.get("ok")) for case in cases)
+        good = sum(case["error_norm"] <= case["tolerance"] and case["worst_ratio"] <= 1 for case in cases)
         style = "green" if record["verdict"] == "accepted" else "red"
         view.add_row(
             f"{record['operator']}/{record['impl']}",
