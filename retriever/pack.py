@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -120,9 +121,10 @@ def build_pack(situation: Situation, ranking: Ranking, root: Path, budget: int =
         items = {kind: _items(kind, hits, root) for kind, hits in select(ranking, situation).items()}
     tail = Section("measure-next", "next", measure_text(situation))
     ordered = [item for kind in KIND_HEADINGS for item in items.get(kind, [])]
+    _make_room_for_code(items, ordered, lambda: _assemble(head, ordered, tail, ranking).tokens <= budget)
     for kind, place, form in _GROWTH:
         group = items.get(kind, [])
-        if place < len(group) and form < len(group[place].forms):
+        if place < len(group) and form < len(group[place].forms) and group[place].kept:
             item = group[place]
             before, item.form = item.form, form
             if _assemble(head, ordered, tail, ranking).tokens > budget:
@@ -135,6 +137,25 @@ def build_pack(situation: Situation, ranking: Ranking, root: Path, budget: int =
             )
         last.kept = False
     return pack
+
+
+def _make_room_for_code(items: dict[str, list[_Item]], ordered: list[_Item], fits: Callable[[], bool]) -> None:
+    """Show the code of the best implementation that fits, even if weaker entries lose their summary for it; else change nothing."""
+    needed = items.get("guide", [])[:1]
+    for chosen in (item for item in items.get("zoo", []) if len(item.forms) > 1):
+        chosen.form = 1
+        others = [item for item in ordered if item is not chosen and item not in needed]
+        for item in reversed(others):
+            if not fits():
+                item.kept = False
+        if fits():
+            for item in (item for item in others if not item.kept):
+                item.kept = True
+                item.kept = fits()
+            return
+        chosen.form = 0
+        for item in ordered:
+            item.kept = True
 
 
 def _items(kind: str, hits: tuple[Hit, ...], root: Path) -> list[_Item]:

@@ -11,6 +11,7 @@ from indexer.gpus import Gpu, GpuTable
 from retriever.diagnosis import Diagnosis
 from retriever.diagnosis import Evidence as Piece
 from retriever.evidence import Evidence
+from retriever.kernels.facts import Fact
 from retriever.rank import Hit
 from retriever.situation import Situation
 
@@ -37,7 +38,7 @@ def situation_text(situation: Situation) -> str:
             ("Hardware features used", kernel.features),
         ):
             if facts:
-                lines.append(f"- {label}: " + "; ".join(f"{fact.id} (line {fact.line}: {fact.why})" for fact in facts))
+                lines.append(f"- {label}: {'; '.join(_merged(facts))}")
         if kernel.tiles:
             lines.append("- Constants: " + ", ".join(f"{name} = {value}" for name, value in sorted(kernel.tiles.items())))
         lines += [f"- Note: {note}" for note in kernel.notes]
@@ -47,6 +48,14 @@ def situation_text(situation: Situation) -> str:
             lines.append(f"- Read as: {', '.join(words)}")
     lines += [f"- Note: {note}" for note in situation.notes]
     return "\n".join(lines)
+
+
+def _merged(facts: tuple[Fact, ...]) -> list[str]:
+    """Facts as `id (line n: why)`, those that differ in their line alone together."""
+    lines: dict[tuple[str, str], list[int]] = {}
+    for fact in facts:
+        lines.setdefault((fact.id, fact.why), []).append(fact.line)
+    return [f"{id} (line{'s' * (len(at) > 1)} {', '.join(map(str, at))}: {why})" for (id, why), at in lines.items()]
 
 
 def gpu_text(gpu: Gpu | None, source: str) -> str:
@@ -123,11 +132,11 @@ def number(value: float) -> str:
 
 def hit_heading(hit: Hit) -> str:
     """Title, id, what it rests on and why it is here."""
-    lines = [f"### {hit.record['title']}", "", f"`{hit.id}` ({hit.path}:{hit.lines})"]
+    lines = [f"### {hit.record['title']}", "", f"- `{hit.id}` ({hit.path}:{hit.lines})"]
     if hit.applicability.status in ("adapt", "never"):
-        lines.append(f"**{hit.applicability.status}**: {hit.applicability.reason}")
-    lines.append("Why: " + "; ".join(hit.why))
-    return "\n".join(lines)
+        lines.append(f"- **{hit.applicability.status}**: {hit.applicability.reason}")
+    why = [reason for reason in hit.why if not reason.startswith(("adapt: ", "never: "))]
+    return "\n".join([*lines, *([f"- Why: {'; '.join(why)}"] if why else [])])
 
 
 def brief(hit: Hit) -> str:

@@ -29,6 +29,16 @@ def test_the_whole_code_of_an_implementation_is_in_the_pack(core: Warplore) -> N
     assert [section.kind for section in pack.sections][:3] == ["situation", "gpu", "implementation"]
 
 
+def test_code_comes_before_the_summaries_of_weaker_entries(core: Warplore) -> None:
+    situation = core.situation("transpose with shared memory bank conflicts", gpu="A100")
+    whole = core.context(situation, 20_000)
+    alone = next(section.tokens for section in whole.sections if section.kind == "implementation")
+    heads = sum(section.tokens for section in whole.sections if section.kind in ("situation", "gpu", "next"))
+    tight = core.context(situation, alone + heads + 400)
+    assert "__global__" in tight.text
+    assert len(tight.sections) < len(whole.sections)
+
+
 @pytest.mark.parametrize("budget", [700, 900, 1100, 1500, 2000, 3000, 5000, 20000])
 def test_a_pack_never_exceeds_its_budget_and_names_what_it_left_out(core: Warplore, budget: int) -> None:
     pack = core.context(core.situation("transpose with shared memory bank conflicts", gpu="A100"), budget)
