@@ -78,17 +78,18 @@ def build_index(
 def _build(root: Path, folder: Path, encoder: Encoder, store: str | None, fresh: bool, progress: Progress) -> BuildResult:
     previous = _Previous() if fresh else _previous(folder, encoder)
     state = corpus_files_state(root, previous.files)
+    digest = corpus_digest(state)
+    name = f"{digest[:12]}-{hashlib.sha256(encoder.name.encode()).hexdigest()[:6]}"
+    server = VectorStore(store, f"warplore-{name}") if store else None  # asked before the slow part: it may not answer
     entries, problems = _entries(root, encoder, state, previous, progress)
     prose = [chunk for entry in entries for chunk in entry["chunks"] if chunk["digest"]]
     vectors, encoded = _vectors(prose, encoder, previous, progress)
-    digest = corpus_digest(state)
-    name = f"{digest[:12]}-{hashlib.sha256(encoder.name.encode()).hexdigest()[:6]}"
     target = _fresh_folder(folder, name)
     progress("writing", 0, 1)
     chunks = [chunk for entry in entries for chunk in entry["chunks"]]
     TermIndex.build([terms for entry in entries for terms in entry["terms"]]).save(target / "bm25")
     np.save(target / "vectors.npy", vectors)
-    VectorStore(store or target / "chroma", f"warplore-{name}" if store else "chunks").fill([chunk["id"] for chunk in prose], vectors)
+    (server or VectorStore(target / "chroma")).fill([chunk["id"] for chunk in prose], vectors)
     _write_json(target / "records.json", [entry["record"] for entry in entries])
     _write_json(target / "chunks.json", [{key: value for key, value in chunk.items() if key != "text"} for chunk in chunks])
     _write_json(target / "terms.json", {entry["record"]["id"]: {"key": entry["key"], "terms": entry["terms"]} for entry in entries})

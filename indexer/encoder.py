@@ -112,10 +112,15 @@ def load_encoder(model: str, cache: Path, progress: Callable[[str, int, int], No
         return HashEncoder()
     folder = cache / "encoders" / model.replace("/", "--").strip(".-")
     if not (folder / "encoder.json").is_file():
+        folder.parent.mkdir(parents=True, exist_ok=True)  # a cache that cannot be written shows now, not after the slow imports
         progress("exporting the encoder, once", 0, 1)
         _export(model, folder)
         progress("exporting the encoder, once", 1, 1)
-    return OnnxEncoder(folder)
+    try:
+        return OnnxEncoder(folder)
+    except Exception as error:  # JSON, tokenizers and onnxruntime each raise their own on damaged files
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(f"{folder}: the exported encoder is damaged ({reason}); remove that folder and it is exported again") from error
 
 
 def _model_folder(model: str) -> str:
@@ -139,6 +144,7 @@ def _export(model: str, folder: Path) -> None:
     """Write `model.onnx`, `tokenizer.json` and `encoder.json` into `folder`, the last one last."""
     source = _model_folder(model)
     # Slow imports (about 9 s), needed only here.
+    import logging
     import warnings
 
     import torch
@@ -171,7 +177,11 @@ def _export(model: str, folder: Path) -> None:
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
     # 8-bit weights by channel: a third less time on AVX2 and a quarter of the file; cosine to the float vectors stays above 0.985.
+    # It logs through the root logger, which without a handler would set up one for every library's debug lines.
+    silent = logging.NullHandler()
+    logging.getLogger().addHandler(silent)
     quantize_dynamic(folder / "model.onnx.part", folder / "model.onnx", weight_type=QuantType.QInt8, per_channel=True)
+    logging.getLogger().removeHandler(silent)
     (folder / "model.onnx.part").unlink()
     sentence_model.tokenizer.backend_tokenizer.save(str(folder / "tokenizer.json"))
     weights = hashlib.sha256((folder / "model.onnx").read_bytes()).hexdigest()

@@ -22,7 +22,9 @@ class VectorStore:
 
         settings = Settings(anonymized_telemetry=False)
         url = urlparse(str(location)) if isinstance(location, str) else None
-        if url and url.scheme in ("http", "https"):
+        if url and url.scheme not in ("http", "https"):
+            raise InputError(f'--store "{location}": not the URL of a Chroma server; give http://HOST:PORT, or leave it out')
+        if url:
             try:
                 port = url.port or (443 if url.scheme == "https" else 8000)
                 self._client = chromadb.HttpClient(host=url.hostname or "", port=port, ssl=url.scheme == "https", settings=settings)

@@ -148,7 +148,7 @@ def search(
     from retriever.terminal import print_hits
 
     if kind and kind not in KIND_TITLES:
-        raise InputError(f'--kind "{kind}" is not a kind{did_you_mean(kind, list(KIND_TITLES))} One of: {", ".join(KIND_TITLES)}')
+        raise InputError(f'--kind "{kind}" is not a kind{did_you_mean(kind, list(KIND_TITLES)) or ";"} one of: {", ".join(KIND_TITLES)}')
     with _open(corpus, store, encoder) as core:
         situation = core.situation(text, kernel, gpu, ncu)
         ranking = core.rank(situation, include_never=all_gpus)
@@ -471,6 +471,8 @@ def main() -> None:
 def run() -> None:
     """The installed command: `main`, then out at once. Taking Chroma's modules and threads apart costs 0.2 s and serves nobody."""
     code: object = 0
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]  # the same bytes under any locale
     try:
         main()
     except SystemExit as stop:

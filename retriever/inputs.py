@@ -20,6 +20,7 @@ def read_kernel_text(path: str) -> str:
         InputError: missing, a folder, empty, binary or larger than MAX_KERNEL_BYTES.
     """
     if path == "-":
+        path = "standard input"
         data = sys.stdin.buffer.read(MAX_KERNEL_BYTES + 1)
     else:
         file = Path(path)

@@ -86,8 +86,8 @@ class Warplore:
     def encoder(self) -> Encoder:
         try:
             return load_encoder(self.encoder_name, self.cache, self.progress)
-        except PermissionError as error:
-            raise InputError(f"{self.cache}: cannot be written ({error.strerror}); set WARPLORE_CACHE to a writable folder") from error
+        except OSError as error:
+            raise InputError(f"{self.cache}: cannot be written ({error.strerror or error}); set WARPLORE_CACHE to a writable folder") from error
 
     @property
     def index_folder(self) -> Path:
@@ -167,14 +167,25 @@ class Warplore:
             return load_index(self.index_folder, self.encoder.name)
         except IndexMissingError as error:
             self.warnings.append(f"{error}; building it anew")
-            self.build(fresh=True)
+            self.build()  # reuses the vectors where those are whole: encoding all of them anew takes over a minute
             return load_index(self.index_folder, self.encoder.name)
 
     def read_kernel(self, path: str) -> KernelFacts:
-        """The facts of the kernel source at `path`."""
+        """The facts of the kernel source at `path`.
+
+        Raises:
+            InputError: it cannot be read as text, or is a profiler's report.
+        """
         from retriever.kernels.read import read_kernel  # brings the parsers, which a question without a kernel does not need
 
-        return read_kernel(read_kernel_text(path), Path(path).name if path != "-" else "standard input")
+        text = read_kernel_text(path)
+        facts = read_kernel(text, Path(path).name if path != "-" else "standard input")
+        if not facts.kernels:
+            from retriever.reports.read import is_report
+
+            if is_report(text):
+                raise InputError(f"{path}: a report of Nsight Compute, not a kernel's source; give it with --ncu")
+        return facts
 
     def diagnose(self, report: Report, gpu: Gpu | None = None, kernel_name: str | None = None) -> tuple[tuple[Profile, Diagnosis], ...]:
         """Every launch of a report with its diagnosis, in report order; `kernel_name` keeps names that contain it.
@@ -217,6 +228,11 @@ class Warplore:
         """
         if not any((ask.strip(), kernel, gpu, ncu)):
             raise InputError("nothing to go by: give a question, --kernel, --gpu or --ncu")
+        if kernel == "-" and ncu == "-":
+            raise InputError("--kernel - and --ncu -: standard input can be read once; give one of them as a file")
+        if kernel_name and not ncu:
+            raise InputError(f'--kernel-name "{kernel_name}": chooses launches of a report, and none was given; add --ncu REPORT')
+        ask = os.fsencode(ask).decode(errors="replace")  # bytes of the command line that are no UTF-8 come as lone surrogates
         facts = self.read_kernel(kernel) if kernel else None
         resolved = find_gpu(gpu, self.gpus) if gpu else None
         source = "--gpu" if resolved else ""
@@ -254,7 +270,7 @@ class Warplore:
             rankings = rank_candidates(situation, index, self.encoder, self.vocabulary)
         except IndexMissingError as error:  # the vectors are opened at the first question, by when they may be damaged
             self.warnings.append(f"{error}; building it anew")
-            self.build(fresh=True)
+            self.build()
             rankings = rank_candidates(situation, self.index, self.encoder, self.vocabulary)
         return rank(situation, rankings, self.index, include_never=include_never)
 

@@ -46,6 +46,8 @@ LAYOUTS: dict[str, tuple[Detector, Reader]] = {
 
 CHECKED = 20  # launches looked at for contradictions; a file has one number style, so a few show it
 
+LOOKED_AT = 200  # lines of a text in which a report shows itself; a program's own output before it is rarely longer
+
 PROFILE_AGAIN = "ncu --set full --csv --page raw --log-file report.csv ./app"
 
 
@@ -92,6 +94,12 @@ def read_report(path_or_text: str | Path, source_name: str | None = None) -> Rep
     if not any(len(profile.metrics) or profile.unavailable or profile.rules for profile in profiles):
         raise InputError(_trouble(source) or _nothing(source.name, layout, first))
     return Report(source.name, layout, profiles, notes + _doubts(profiles))
+
+
+def is_report(text: str) -> bool:
+    """Whether a text is a report of Nsight Compute, by any line among its first ones."""
+    lines = text.splitlines()[:LOOKED_AT]
+    return any(detect(line) for line in lines for detect, _ in LAYOUTS.values())
 
 
 def _doubts(profiles: tuple[Profile, ...]) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,7 +44,7 @@ class TextSource:
 
 
 def open_source(path_or_text: str | Path, source_name: str | None = None) -> TextSource:
-    """The source behind a path, or behind a text if the string has a newline.
+    """The source behind a path, behind `-` (standard input), or behind a text if the string has a newline.
 
     Raises:
         InputError: the file is missing, a folder, unreadable, empty or binary.
@@ -54,10 +55,12 @@ def open_source(path_or_text: str | Path, source_name: str | None = None) -> Tex
         if "\0" in path_or_text[:HEAD_BYTES]:
             raise InputError(_binary(source.name, Path(source.name)))
         return source
+    if path_or_text == "-":
+        return _standard_input(source_name or "standard input")
     path = Path(path_or_text)
     name = source_name or str(path_or_text)[:MAX_NAME]
     head = _head(path, name)
-    encoding = next((code for mark, code in BYTE_ORDER_MARKS.items() if head.startswith(mark)), "utf-8")
+    encoding = _encoding(head)
     if encoding == "utf-8" and b"\0" in head:
         raise InputError(_binary(name, path))
     if head.startswith(b"\x1f\x8b"):
@@ -65,6 +68,21 @@ def open_source(path_or_text: str | Path, source_name: str | None = None) -> Tex
     if len(head) < HEAD_BYTES:
         _refuse_empty(name, head.decode(encoding, errors="replace"))
     return TextSource(name, path=path, encoding=encoding)
+
+
+def _standard_input(name: str) -> TextSource:
+    """All of standard input, which can be read once only."""
+    data = sys.stdin.buffer.read()
+    encoding = _encoding(data)
+    if encoding == "utf-8" and b"\0" in data[:HEAD_BYTES]:
+        raise InputError(f"{name}: binary (a NUL byte in its first {HEAD_BYTES} bytes), not a text report; pass the output of ncu as text")
+    text = data.decode(encoding, errors="replace")
+    _refuse_empty(name, text)
+    return TextSource(name, text=text)
+
+
+def _encoding(head: bytes) -> str:
+    return next((code for mark, code in BYTE_ORDER_MARKS.items() if head.startswith(mark)), "utf-8")
 
 
 def _head(path: Path, name: str) -> bytes:
