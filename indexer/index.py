@@ -68,7 +68,7 @@ def current_generation(folder: Path) -> Path | None:
     """The generation that `folder/current` names; None when there is none."""
     try:
         generation = folder / (folder / "current").read_text(encoding="utf-8").strip()
-    except OSError:
+    except (OSError, UnicodeDecodeError):
         return None
     return generation if generation != folder and generation.is_dir() else None
 

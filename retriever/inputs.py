@@ -43,6 +43,15 @@ def read_kernel_text(path: str) -> str:
     return data.decode("utf-8", errors="replace")
 
 
+def well_formed(text: str) -> str:
+    """The text without lone surrogates, which stand for command-line bytes outside the locale's encoding: UTF-8 is read as such."""
+    try:
+        data = text.encode(errors="surrogateescape")
+    except UnicodeEncodeError:
+        data = text.encode(errors="surrogatepass")
+    return data.decode(errors="replace")
+
+
 def find_gpu(name: str, table: GpuTable) -> Gpu:
     """The GPU that `name` means; `auto` asks the driver of this machine.
 

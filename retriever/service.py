@@ -21,7 +21,7 @@ from indexer.vocabulary import Vocabulary, load_vocabulary
 from retriever.candidates import rank_candidates
 from retriever.diagnosis import Diagnosis, diagnose
 from retriever.gpu_names import gpu_in_text
-from retriever.inputs import find_gpu, read_kernel_text
+from retriever.inputs import find_gpu, read_kernel_text, well_formed
 from retriever.kernels.facts import KernelFacts
 from retriever.pack import DEFAULT_BUDGET, Pack, build_pack
 from retriever.rank import Ranking, rank
@@ -87,7 +87,9 @@ class Warplore:
         try:
             return load_encoder(self.encoder_name, self.cache, self.progress)
         except OSError as error:
-            raise InputError(f"{self.cache}: cannot be written ({error.strerror or error}); set WARPLORE_CACHE to a writable folder") from error
+            raise InputError(
+                f"{self.cache}: cannot be written ({error.strerror or error}); set WARPLORE_CACHE to a writable folder"
+            ) from error
 
     @property
     def index_folder(self) -> Path:
@@ -232,7 +234,7 @@ class Warplore:
             raise InputError("--kernel - and --ncu -: standard input can be read once; give one of them as a file")
         if kernel_name and not ncu:
             raise InputError(f'--kernel-name "{kernel_name}": chooses launches of a report, and none was given; add --ncu REPORT')
-        ask = os.fsencode(ask).decode(errors="replace")  # bytes of the command line that are no UTF-8 come as lone surrogates
+        ask = well_formed(ask)
         facts = self.read_kernel(kernel) if kernel else None
         resolved = find_gpu(gpu, self.gpus) if gpu else None
         source = "--gpu" if resolved else ""

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from indexer.build import Progress as ProgressFunction
     from retriever.evaluate import Evaluation
 
-out = Console(highlight=False, soft_wrap=False)
+PIPED_WIDTH = 400  # columns where no terminal sets them: ids and reasons are data there, so no line is cut or wrapped
+out = Console(highlight=False, soft_wrap=False, width=None if sys.stdout.isatty() else PIPED_WIDTH)
 err = Console(stderr=True, highlight=False)
 
 SLOW_STEPS = ("encoding", "exporting the encoder, once")
@@ -106,7 +107,8 @@ def print_zoo(rows: list[dict[str, Any]], gpu: Gpu | None) -> None:
     """The zoo, one row an implementation."""
     view = Table(header_style="bold", box=None, padding=(0, 1))
     for column in ("implementation", "language", "best rate", "of ceiling", *(["here"] if gpu else []), "proved on"):
-        view.add_column(column, no_wrap=column != "proved on", justify="right" if column in ("best rate", "of ceiling") else "left")
+        number = column in ("best rate", "of ceiling")
+        view.add_column(column, no_wrap=column != "proved on", justify="right" if number else "left", overflow="fold")
     for row in rows:
         status = row["applicability"]["status"]
         here = [Text(status, style=STATUS_STYLES[status])] if gpu else []

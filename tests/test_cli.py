@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import stat
@@ -12,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from indexer import gpus, vocabulary
+from indexer.encoder import HashEncoder, load_encoder
+from indexer.errors import InputError
 from retriever import cli
 from tests.corpora import REPOSITORY, write_corpus
 
@@ -87,6 +90,9 @@ def test_context_prints_markdown_when_piped(run) -> None:
         (("show", "guide/shared-bank-conflic"), 'no entry "guide/shared-bank-conflic"; nearest: guide/shared-bank-conflict'),
         (("isa", "wgmma.mma_asink"), 'no instruction "wgmma.mma_asink"; nearest: wgmma.mma_async'),
         (("gpu", "voodoo"), 'unknown GPU "voodoo"; nearest: '),
+        (("search", "x", "--kind", "nonsense"), '--kind "nonsense" is not a kind; one of: zoo, '),
+        (("context", "--kernel", "-", "--ncu", "-"), "standard input can be read once; give one of them as a file"),
+        (("context", "--ask", "x", "--kernel-name", "softmax"), "none was given; add --ncu REPORT"),
     ],
 )
 def test_bad_input_gives_one_clear_error_and_exit_code_2(run, arguments: tuple[str, ...], message: str) -> None:
@@ -115,6 +121,57 @@ def test_a_folder_is_no_kernel_and_no_report(run, tmp_path: Path) -> None:
     for option in ("--kernel", "--ncu"):
         code, _, err = run("context", option, str(tmp_path))
         assert code == 2 and "folder" in err
+
+
+def test_a_report_given_as_kernel_is_named_as_such(run) -> None:
+    for name in ("raw.csv", "details.txt"):
+        code, out, err = run("context", "--kernel", str(REPOSITORY / "kernel_wiki/reports/naive_softmax" / name))
+        assert code == 2 and out == "" and "a report of Nsight Compute, not a kernel's source; give it with --ncu" in err
+
+
+@pytest.mark.parametrize("name", ["raw.csv", "details.txt"])
+def test_a_report_is_read_from_standard_input(run, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    report = REPOSITORY / "kernel_wiki/reports/naive_softmax" / name
+    _, expected, _ = run("diagnose", str(report), "--json")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(report.read_bytes())))
+    code, out, _ = run("diagnose", "-", "--json")
+    assert code == 0 and json.loads(out)["kernels"] == json.loads(expected)["kernels"]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
+    code, _, err = run("diagnose", "-")
+    assert code == 2 and "standard input: empty" in err
+
+
+def test_bytes_outside_the_locale_are_read_as_utf_8(run) -> None:
+    code, _, _ = run("search", os.fsdecode(b"bank conflict \xff"))
+    assert code == 0
+    _, out, _ = run("search", "转置".encode().decode("ascii", "surrogateescape"), "--json")
+    assert json.loads(out)["situation"]["ask"] == "转置"
+
+
+@pytest.mark.parametrize(
+    ("store", "message"),
+    [("nonsense", '--store "nonsense": not the URL of a Chroma server'), ("http://127.0.0.1:1", "no Chroma server answers there")],
+)
+def test_a_store_that_is_none_is_refused_before_anything_is_encoded(run, monkeypatch, store: str, message: str) -> None:
+    monkeypatch.setattr(HashEncoder, "encode", lambda *_: pytest.fail("encoded"))
+    code, _, err = run("search", "transpose", "--store", store)
+    assert code == 3 and message in err and "Traceback" not in err
+
+
+def test_a_kernel_that_uses_what_the_gpu_lacks_is_said_so(run, tmp_path: Path) -> None:
+    source = "import triton\n\n@triton.jit\ndef f(a):\n    d = tl.make_tensor_descriptor(a)\n"
+    (tmp_path / "k.py").write_text(source)
+    _, out, _ = run("context", "--kernel", str(tmp_path / "k.py"), "--gpu", "A100")
+    assert "the kernel uses what NVIDIA A100-SXM4-80GB lacks, so it does not run there as it is: tma (line 5)" in out
+    _, out, _ = run("context", "--kernel", str(tmp_path / "k.py"), "--gpu", "H200")
+    assert "does not run there" not in out
+
+
+def test_what_is_piped_is_neither_cut_nor_wrapped(place: Path) -> None:
+    environment = os.environ | {"COLUMNS": "40", "WARPLORE_CACHE": str(place / "cache")}
+    command = [sys.executable, "-m", "retriever", "zoo", "list"]
+    done = subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, text=True, timeout=120)
+    assert "add_rmsnorm/triton_rowwise" in done.stdout and "…" not in done.stdout
 
 
 def test_isa_finds_an_entry_under_all_its_modifiers(run) -> None:
@@ -169,6 +226,21 @@ def test_a_read_only_cache_is_named(run, tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("WARPLORE_CACHE", str(tmp_path / "cache"))
     code, _, err = run("search", "transpose")
     assert code == 3 and "WARPLORE_CACHE" in err
+
+
+def test_a_cache_below_a_file_is_refused_before_the_encoder_is_exported(run, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WARPLORE_ENCODER", "all-MiniLM-L6-v2")
+    monkeypatch.setenv("WARPLORE_CACHE", str(place / "corpus/kernel_wiki/vocabulary.yaml/x"))
+    code, _, err = run("search", "transpose")
+    assert code == 3 and "set WARPLORE_CACHE to a writable folder" in err and "exporting" not in err
+
+
+def test_a_damaged_encoder_is_named_with_its_remedy(tmp_path: Path) -> None:
+    folder = tmp_path / "encoders" / "some-model"
+    folder.mkdir(parents=True)
+    (folder / "encoder.json").write_text('{"name": "some')
+    with pytest.raises(InputError, match=r"the exported encoder is damaged .*; remove that folder"):
+        load_encoder("some-model", tmp_path)
 
 
 def test_every_command_has_help_with_an_example(run) -> None:

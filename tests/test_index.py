@@ -168,6 +168,27 @@ def test_a_damaged_index_is_built_anew(core: Warplore, damage: str) -> None:
     assert again.warnings
 
 
+def test_damaged_vectors_in_the_store_are_written_anew_without_encoding(core: Warplore, monkeypatch: pytest.MonkeyPatch) -> None:
+    core.build()
+    expected = answer(core, "swizzle")
+    generation = current_generation(core.index_folder)
+    assert generation is not None
+    for file in [path for path in (generation / "chroma").rglob("*") if path.is_file()]:
+        file.write_bytes(b"not what it was")
+    again = Warplore(core.root, cache=core.cache, encoder="hash")
+    steps: list[str] = []
+    again.progress = lambda step, *_: steps.append(step)
+    assert answer(again, "swizzle") == expected
+    assert "writing" in steps and "encoding" not in steps
+
+
+def test_a_pointer_that_is_no_text_is_a_missing_index(core: Warplore) -> None:
+    core.build()
+    (core.index_folder / "current").write_bytes(b"\xff\xfe\x00")
+    assert core.status().state == "missing"
+    assert answer(Warplore(core.root, cache=core.cache, encoder="hash"), "swizzle")
+
+
 def test_an_index_of_another_format_or_encoder_is_refused_and_rebuilt(core: Warplore) -> None:
     core.build()
     generation = current_generation(core.index_folder)

@@ -50,7 +50,7 @@ _FEATURES: tuple[Pattern, ...] = (
         r"\bmake_tensor_descriptor\b|\b_experimental_(?:descriptor\w*|make_tensor_descriptor)|\bTensorDescriptor\b|\bCopyBulkTensor\w+",
     ),
     ("tcgen05", r"\btcgen05\.\w+"),
-    ("wgmma", r"\bwarpgroup\.MmaF16BF16Op\b|\bwarpgroup_mma\w*"),
+    ("wgmma", r"\bwarpgroup\.(?:MmaF16BF16Op|commit_group|wait_group)\b|\bwarpgroup_mma\w*"),
     ("clusters", r"\bnum_ctas\s*=\s*[2-9]|\bcluster_shape\w*"),
     ("griddepcontrol", r"\blaunch_pdl\s*=\s*True|\bgdc_(?:wait|launch_dependents)\b"),
     ("setmaxnreg", r"\bsetmaxregister_\w+"),

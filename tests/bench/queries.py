@@ -1,6 +1,6 @@
 """Times what a user waits for: one-shot search, resident queries, index builds, memory. Prints medians; asserts nothing.
 
-    python tests/bench/queries.py [--runs N]
+python tests/bench/queries.py [--runs N]
 """
 
 from __future__ import annotations
