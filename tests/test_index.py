@@ -17,6 +17,7 @@ from indexer.build import build_index
 from indexer.encoder import HashEncoder
 from indexer.errors import IndexMissingError, InputError
 from indexer.index import current_generation, load_index
+from indexer.store import VectorStore
 from retriever.service import Warplore
 from tests.corpora import PAGES, REPOSITORY, write_corpus
 
@@ -180,6 +181,18 @@ def test_damaged_vectors_in_the_store_are_written_anew_without_encoding(core: Wa
     again.progress = lambda step, *_: steps.append(step)
     assert answer(again, "swizzle") == expected
     assert "writing" in steps and "encoding" not in steps
+
+
+def test_the_store_finds_exactly_the_nearest_vectors(tmp_path: Path) -> None:
+    generator = np.random.default_rng(0)
+    centres = generator.normal(size=(40, 64))
+    vectors = (centres[generator.integers(40, size=2500)] + 0.5 * generator.normal(size=(2500, 64))).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    store = VectorStore(tmp_path)
+    store.fill([str(row) for row in range(len(vectors))], vectors)
+    for query in vectors[::250]:
+        exact = np.argsort(-(vectors @ query), kind="stable")[:200]
+        assert {id for id, _ in store.nearest(query, 200)} == {str(row) for row in exact}
 
 
 def test_a_pointer_that_is_no_text_is_a_missing_index(core: Warplore) -> None:
