@@ -55,7 +55,7 @@ class Chunk:
 
     @property
     def embedded_text(self) -> str:
-        """What the encoder reads: the prose. Code is matched by its terms alone, which halves the time of a first build."""
+        """What the encoder reads: the prose. Code is matched by its terms alone, since encoding is most of the time of a first build."""
         return f"{self.context}\n{_FENCE.sub('', self.text)}" if self.path.endswith(".md") else ""
 
     @property

@@ -119,7 +119,7 @@ class Condition(Strict):
     """A comparison on a report's metrics; see `retriever.diagnosis` for the metric expressions allowed."""
 
     metric: Text
-    """A metric name, or an arithmetic expression over metric names (`+ - * /`, `min()`, `max()`)."""
+    """A metric name, or an arithmetic expression over metric names (`+ - * /`, `min()`, `max()`, `floor()`, `first()`)."""
     label: str = ""
     """The metric in a few words, for readers: "global sectors wasted"; the unit stays in `unit`."""
     op: Literal[">", ">=", "<", "<=", "==", "!="]

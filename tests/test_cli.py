@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from indexer import gpus, vocabulary
 from indexer.encoder import HashEncoder, load_encoder
 from indexer.errors import InputError
 from retriever import cli
@@ -297,7 +296,3 @@ def test_skills_are_installed_once_and_replaced_on_demand(run, tmp_path: Path, p
     code, _, err = run("skills", "install", str(tmp_path / "skills"))
     assert code == 2 and "--force replaces it" in err
     assert run("skills", "install", str(tmp_path / "skills"), "--force")[0] == 0
-
-
-def test_caches_of_facts_are_by_corpus_folder() -> None:
-    assert vocabulary.load_vocabulary.cache_info().maxsize and gpus.load_gpus.cache_info().maxsize
