@@ -167,14 +167,15 @@ def _entries(
 
 
 def _entry_key(root: Path, page: Path, kind: str, state: dict[str, list]) -> str:
-    """Hash of all files that shape an entry: its page, the vocabulary, and what lies beside an implementation or an instruction."""
+    """Hash of all files that shape an entry: its page, the vocabulary, and what lies beside code or an instruction."""
     own = page.relative_to(root).as_posix()
     names = {own, "kernel_wiki/vocabulary.yaml"}
-    if kind == "zoo":
+    if kind in ("zoo", "attempt"):
         folder = own.rsplit("/", 1)[0]
         names |= {
             name for name in state if name.startswith(folder + "/") and name.rsplit("/", 1)[1].split(".")[0] in (page.stem, "contract")
         }
+        names.add(f"kernel_wiki/zoo/{page.parent.name}/contract.py")
     if kind == "isa":
         names.add("isa/verified.json")
     return hashlib.sha256("".join(f"{name}\0{state[name][2]}\n" for name in sorted(names) if name in state).encode()).hexdigest()[:24]

@@ -77,7 +77,7 @@ class _Block:
 
 
 def chunk_record(record: Record, root: Path, max_tokens: int, count_tokens: Callable[[str], int]) -> list[Chunk]:
-    """The chunks of a record's page and, for a zoo implementation, of its source files."""
+    """The chunks of a record's page and, for an implementation or an attempt, of its source files."""
     page = root / record.path
     chunks = _chunk_file(record, record.path, page.read_text(encoding="utf-8"), markdown_blocks, max_tokens, count_tokens)
     if isinstance(record, ZooRecord):

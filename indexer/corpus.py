@@ -16,6 +16,7 @@ from indexer.vocabulary import KINDS, Vocabulary, load_vocabulary
 
 GLOBS = {
     "zoo": "kernel_wiki/zoo/*/*.md",
+    "attempt": "kernel_wiki/attempts/*/*.md",
     "technique": "kernel_wiki/techniques/*.md",
     "guide": "kernel_wiki/guides/*.md",
     "hardware": "kernel_wiki/hardware/*.md",

@@ -14,7 +14,7 @@ from indexer.errors import IndexMissingError
 from indexer.store import VectorStore
 from indexer.terms import TermIndex
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 """Raised whenever what a generation holds changes its shape."""
 
 
@@ -41,7 +41,7 @@ class Index:
 
     manifest: Manifest
     records: dict[str, dict[str, Any]]
-    """Front matter by record id, with `id`, `kind`, `location` and, for zoo entries, `evidence`."""
+    """Front matter by record id, with `id`, `kind`, `location` and, for implementations and attempts, `evidence`."""
     chunks: tuple[dict[str, Any], ...]
     """`{id, record, path, start, end, trail, digest}` in the order of the term index's rows; digest is null for what has no vector."""
     terms: TermIndex

@@ -20,6 +20,7 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
+import yaml
 from markdown_it import MarkdownIt
 
 from indexer.corpus import GLOBS, record_id
@@ -72,13 +73,23 @@ class Example:
     version: str
     error: str
 
+    @property
+    def whole_module(self) -> bool:
+        """Whether the text stands at module level."""
+        return _MODULE_LEVEL.search(self.text) is not None
+
+    def version_for(self, target: str) -> str:
+        """The claimed PTX ISA version, raised to the lowest that knows `target`."""
+        return max(self.version, TARGET_VERSIONS[target], key=version_key)
+
+    def entry(self, name: str) -> str:
+        """The text as the body of a kernel with that name."""
+        return f".visible .entry {name}({PARAMETERS})\n{{\n{self.text}}}\n"
+
     def module(self, target: str, version: str | None = None) -> str:
-        """The whole module for `target`; `version` defaults to the claimed one, raised to the target's own minimum."""
-        chosen = version or max(self.version, TARGET_VERSIONS[target], key=version_key)
-        header = f".version {chosen}\n.target {target}\n.address_size 64\n"
-        if _MODULE_LEVEL.search(self.text):
-            return header + self.text
-        return f"{header}.visible .entry example({PARAMETERS})\n{{\n{self.text}}}\n"
+        """The whole module for `target`; `version` defaults to `version_for` it."""
+        header = f".version {version or self.version_for(target)}\n.target {target}\n.address_size 64\n"
+        return header + (self.text if self.whole_module else self.entry("example"))
 
 
 def version_key(version: str) -> tuple[int, ...]:
@@ -113,6 +124,13 @@ def read_examples(root: Path, path: Path) -> tuple[Example, ...]:
     if problems:
         raise CorpusError(problems)
     return tuple(examples)
+
+
+def page_mnemonics(path: Path) -> tuple[str, ...]:
+    """The mnemonics that the page at `path` is about, first its own; read loosely, since `read_record` does the checking."""
+    front, _, _ = split_front_matter(path.read_text(encoding="utf-8"), path.name)
+    fields = yaml.load(front, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)) or {}
+    return tuple(str(name) for name in (fields.get("mnemonic"), *(fields.get("also") or ())) if name)
 
 
 def examples_hash(examples: tuple[Example, ...]) -> str:

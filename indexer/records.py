@@ -14,6 +14,7 @@ from indexer.schema import Source, Strict, Text
 
 KIND_TITLES = {
     "zoo": "Implementation",
+    "attempt": "Failed attempt",
     "technique": "Technique",
     "guide": "Guide",
     "hardware": "Hardware",
@@ -104,6 +105,13 @@ class ZooRecord(Record):
     """Id of the implementation that this one improves on."""
 
 
+class AttemptRecord(ZooRecord):
+    """An implementation that is right and was slower than its parent: `kernel_wiki/attempts/<operator>/<name>.md`."""
+
+    parent: Annotated[str, Field(pattern=r"^zoo/[^/]+/[^/]+$")]
+    """Id of the implementation that it was meant to beat."""
+
+
 class TechniqueRecord(SourcedRecord):
     """A way to make a kernel faster: `kernel_wiki/techniques/<technique>.md`, named for its vocabulary term."""
 
@@ -173,6 +181,8 @@ class IsaRecord(SourcedRecord):
     """PTX ISA version that introduced it, as "8.0"."""
     targets: Text
     """Who has it, in words: "sm_90 and later", "sm_90a only", "sm_100a, sm_103a, sm_110a"."""
+    also: tuple[Text, ...] = ()
+    """Further mnemonics that this page is about, where one page serves a small group: `mad24` on the page of `mul24`."""
     instead: tuple[str, ...] = ()
     """Neighbouring instructions on other architectures: isa ids."""
 
@@ -223,6 +233,7 @@ class SkillRecord(Record):
 
 RECORD_TYPES: dict[str, type[Record]] = {
     "zoo": ZooRecord,
+    "attempt": AttemptRecord,
     "technique": TechniqueRecord,
     "guide": GuideRecord,
     "hardware": HardwareRecord,

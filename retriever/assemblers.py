@@ -1,4 +1,4 @@
-"""The PTX assemblers at hand, and one call of one of them."""
+"""The PTX assemblers and the disassemblers at hand, and one call of one of them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,11 @@ WHEEL_PATTERNS = ("triton/backends/nvidia/bin/ptxas*", "nvidia/cu*/bin/ptxas", "
 """Where Triton's wheel and NVIDIA's compiler wheels (13.x, then 12.x) keep theirs, below site-packages."""
 TIMEOUT_S = 120
 
-_ERROR = re.compile(r"^ptxas .*?, line (\d+); (?:error|fatal)\s*: (.*)$", re.MULTILINE)
-_FATAL = re.compile(r"^ptxas (?:fatal|error)\s*: (.*)$", re.MULTILINE)
+DISASSEMBLER_PATTERNS = ("nvidia/cu*/bin/nvdisasm", "triton/backends/nvidia/bin/nvdisasm")
+
+_ERROR = re.compile(r"^ptxas\S* .*?, line (\d+); (?:error|fatal)\s*: (.*)$", re.MULTILINE)
+_PARSE_STOP = re.compile(r"^ptxas\S* .*?, line (\d+); fatal\s*: ", re.MULTILINE)
+_FATAL = re.compile(r"^ptxas\S* (?:fatal|error)\s*: (.*)$", re.MULTILINE)
 _CODE = re.compile(r"\((C\d{4})\)")
 
 
@@ -51,36 +54,84 @@ class Assembler:
 
     def assemble(self, module: str, target: str, folder: Path) -> Verdict:
         """The verdict on `module` for `target`; scratch files go to `folder`."""
+        answer = self.answer(module, target, folder)
+        errors = tuple(message for _, message in answer.errors) or answer.fatal
+        return Verdict(answer.accepted, () if answer.accepted else errors, answer.codes)
+
+    def answer(self, module: str, target: str, folder: Path, cubin: Path | None = None) -> Answer:
+        """Everything that ptxas says about `module`; with `cubin` the code is kept there, each instruction with its line of PTX."""
         source = folder / f"{uuid.uuid4().hex}.ptx"
         source.write_text(module, encoding="utf-8")
-        done = _run([self.path, f"-arch={target}", source, "-o", os.devnull])
+        done = _run([self.path, f"-arch={target}", source, "-o", cubin or os.devnull, *(["-lineinfo"] if cubin else [])])
         source.unlink()
         output = done.stdout + done.stderr
-        errors = tuple(message.strip() for _, message in _ERROR.findall(output)) or tuple(_FATAL.findall(output))
-        failed = done.returncode != 0
-        return Verdict(
-            not failed, (errors or (f"exit status {done.returncode}",)) if failed else (), tuple(sorted(set(_CODE.findall(output))))
+        stop = _PARSE_STOP.search(output)
+        return Answer(
+            done.returncode == 0,
+            tuple((int(line), message.strip()) for line, message in _ERROR.findall(output)),
+            tuple(_FATAL.findall(output)) or (f"exit status {done.returncode}",),
+            tuple(sorted(set(_CODE.findall(output)))),
+            int(stop[1]) if stop else None,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What ptxas said about one module."""
+
+    accepted: bool
+    errors: tuple[tuple[int, str], ...]
+    """`(line of the module, message)`, in order."""
+    fatal: tuple[str, ...]
+    """Messages without a line, or the exit status."""
+    codes: tuple[str, ...]
+    parse_stop: int | None
+    """Line where a syntax error ended the reading: nothing is known of what follows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disassembler:
+    """An nvdisasm executable."""
+
+    path: Path
+    version: str
+
+    def listing(self, cubin: Path) -> str:
+        """The code of a cubin as text, with the lines of PTX that it was made from; empty when it cannot be read."""
+        return _run([self.path, "-gp", "-c", cubin]).stdout
 
 
 def assemblers() -> list[Assembler]:
     """Every ptxas found, one for each version: that of PATH first, then CUDA_HOME, the toolkit folder and installed wheels."""
     found: dict[str, Assembler] = {}
-    for path in _candidates():
+    for path in _candidates("ptxas", WHEEL_PATTERNS):
         assembler = _describe(path)
         if assembler:
             found.setdefault(assembler.version, assembler)
     return list(found.values())
 
 
-def _candidates() -> Iterator[Path]:
-    if on_path := shutil.which("ptxas"):
+def disassemblers() -> list[Disassembler]:
+    """Every nvdisasm found, newest first: it reads what older assemblers wrote."""
+    found: dict[str, Disassembler] = {}
+    for path in _candidates("nvdisasm", DISASSEMBLER_PATTERNS):
+        try:
+            version = re.search(r"\bV(\d+\.\d+\.\d+)", _run([path, "--version"]).stdout)
+        except (OSError, subprocess.TimeoutExpired):
+            continue
+        if version:
+            found.setdefault(version[1], Disassembler(path, version[1]))
+    return sorted(found.values(), key=lambda each: tuple(map(int, each.version.split("."))), reverse=True)
+
+
+def _candidates(name: str, patterns: tuple[str, ...]) -> Iterator[Path]:
+    if on_path := shutil.which(name):
         yield Path(on_path)
     homes = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), *TOOLKIT_FOLDERS]
-    yield from (path for home in homes if home and (path := Path(home) / "bin" / "ptxas").is_file())
+    yield from (path for home in homes if home and (path := Path(home) / "bin" / name).is_file())
     for folder in dict.fromkeys(map(Path, sys.path)):
         if folder.name in ("site-packages", "dist-packages"):
-            for pattern in WHEEL_PATTERNS:
+            for pattern in patterns:
                 yield from sorted(folder.glob(pattern))
 
 

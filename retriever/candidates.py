@@ -20,9 +20,9 @@ OVERFETCH_CHUNKS = 200  # chunks taken from each ranker before they fold into re
 # 0.017 ndcg@10 on the tuning questions, without the families 0.016; half or twice of either changes 0.002. The techniques earn 0.02
 # on Chinese questions and nothing elsewhere. Features, languages, what the kernel lacks and what a guide prescribes earned nothing as
 # tags and are not here: pages named by the question, the language adjustment and the query's words carry them.
-_BOTTLENECK = {"guide": 1.0, "technique": 0.7, "hardware": 0.3, "isa": 0.2, "pr": 0.3, "zoo": 0.3, "skill": 0.1}
-_FAMILY = {"zoo": 0.7, "pr": 0.35, "technique": 0.2, "isa": 0.1, "guide": 0.1, "hardware": 0.0, "skill": 0.0}
-_TECHNIQUE = {"technique": 0.5, "zoo": 0.25, "pr": 0.2, "isa": 0.2, "hardware": 0.15, "guide": 0.1, "skill": 0.0}
+_BOTTLENECK = {"guide": 1.0, "technique": 0.7, "hardware": 0.3, "isa": 0.2, "pr": 0.3, "zoo": 0.3, "attempt": 0.1, "skill": 0.1}
+_FAMILY = {"zoo": 0.7, "pr": 0.35, "technique": 0.2, "isa": 0.1, "guide": 0.1, "attempt": 0.2, "hardware": 0.0, "skill": 0.0}
+_TECHNIQUE = {"technique": 0.5, "zoo": 0.25, "pr": 0.2, "isa": 0.2, "hardware": 0.15, "guide": 0.1, "attempt": 0.1, "skill": 0.0}
 _MNEMONIC = 2.0  # an instruction named in full, above any likely sum of tags; 0.04 for questions about instructions
 _DOTTED = re.compile(r"\.?[a-z][a-z0-9_]*(?:(?:\.|::)[a-z0-9_]+)*")
 

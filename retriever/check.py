@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,19 +12,23 @@ from indexer.errors import CorpusError, did_you_mean
 from indexer.gpus import load_gpus
 from indexer.records import GuideRecord, IsaRecord, TechniqueRecord, ZooRecord
 from kernel_wiki.harness import discover
+from retriever.check_zoo import zoo_problems
+from retriever.descriptors import load_descriptors
 from retriever.diagnosis import expression_problems
+from retriever.evidence import is_slower
+from retriever.fragments import all_problems as layout_problems
+from retriever.isa_coverage import coverage_problems
 from retriever.isa_verify import check_verified
 
-_LINK = re.compile(r"`((?:zoo|technique|guide|hardware|isa|pr|skill)/[\w./@-]*[\w@-])`")
+_LINK = re.compile(r"`((?:zoo|attempt|technique|guide|hardware|isa|pr|skill)/[\w./@-]*[\w@-])`")
 _MACHINE_PATH = re.compile(r"(?<![\w.])/(?:home|root|Users)/\w")
-WRONG_VARIANTS = 2  # at least, for every operator
 
 
 def check_corpus(root: Path) -> tuple[list[str], int]:
     """`(problems, files read)`: each problem is `path:line: message`, sorted; reading nothing is a problem too."""
     corpus = load_corpus(root)
     problems = list(corpus.problems)
-    for check in (_gpus, _links, _guides, _techniques, _isa, _zoo, _skills):
+    for check in (_gpus, _links, _guides, _techniques, _isa, _zoo, _attempts, _skills):
         problems += check(corpus)
     if not corpus.files_read:
         problems.append(f"{root}: no corpus file found; is this the corpus folder?")
@@ -72,26 +77,57 @@ def _techniques(corpus: Corpus) -> Iterator[str]:
 
 
 def _isa(corpus: Corpus) -> list[str]:
-    return check_verified(corpus.root) if any(isinstance(record, IsaRecord) for record in corpus.records.values()) else []
+    """The record of the assemblers is fresh; the tables beside the pages are whole."""
+    found = check_verified(corpus.root) if any(isinstance(record, IsaRecord) for record in corpus.records.values()) else []
+    if (corpus.root / "isa" / "layouts.yaml").is_file():
+        found += layout_problems(corpus.root)
+    if (corpus.root / "isa" / "coverage.yaml").is_file():
+        found += coverage_problems(corpus.root)
+    if (corpus.root / "isa" / "descriptors.yaml").is_file():
+        try:
+            load_descriptors(corpus.root)
+        except CorpusError as error:
+            found += error.problems
+    return found
 
 
 def _zoo(corpus: Corpus) -> Iterator[str]:
-    """Every implementation has a page, sources that parse, and a fresh accepted record; every operator has wrong variants."""
+    return zoo_problems(corpus.root)
+
+
+def _attempts(corpus: Corpus) -> Iterator[str]:
+    """Every attempt has page and source, a parent of its own operator, and fresh records that say: right, and no faster than the parent."""
     zoo = corpus.root / "kernel_wiki" / "zoo"
-    for operator in discover.operators(zoo):
-        wrong = discover.wrong_variants(operator, zoo)
-        if len(wrong) < WRONG_VARIANTS:
-            yield f"kernel_wiki/zoo/{operator}/contract.py:1: {len(wrong)} wrong variants; an operator needs {WRONG_VARIANTS}"
-        for entry in discover.implementations(operator, zoo):
-            where = f"kernel_wiki/zoo/{operator}/{entry.name}"
-            if not (zoo / operator / f"{entry.name}.md").is_file():
-                yield f"{where}.py:1: no page beside it; write {entry.name}.md"
-            status = discover.record_status(operator, entry.name, zoo=zoo)
-            if status.status != "valid":
-                yield f"{where}.md:1: validation record {status.status} ({status.reason}); renew it on a GPU: {status.command}"
-            compiled = discover.record_path(operator, entry.name, discover.COMPILE_FOLDER, zoo)
-            if not compiled.is_file():
-                yield f"{where}.md:1: no compile record; python -m kernel_wiki.harness compile {entry.id}"
+    folders = {path.parent.name for path in (zoo.parent / discover.ATTEMPTS_FOLDER).glob("*/*.*")}
+    for operator in sorted(folders):
+        where = f"kernel_wiki/{discover.ATTEMPTS_FOLDER}/{operator}"
+        if operator not in discover.operators(zoo):
+            yield f"{where}/:1: no operator of the zoo is called so{did_you_mean(operator, discover.operators(zoo))}"
+            continue
+        for page in sorted((zoo.parent / discover.ATTEMPTS_FOLDER / operator).glob("*.md")):
+            if not page.name.startswith("_") and not page.with_suffix(".py").is_file():
+                yield f"{where}/{page.name}:1: no source beside it; write {page.stem}.py"
+        for entry in discover.attempts(operator, zoo):
+            yield from (f"{where}/{entry.name}.md:1: {problem}" for problem in _attempt_problems(entry, corpus))
+
+
+def _attempt_problems(entry: discover.Entry, corpus: Corpus) -> Iterator[str]:
+    if not entry.source.with_suffix(".md").is_file():
+        yield f"no page beside {entry.name}.py; write it"
+    elif (record := corpus.records.get(f"attempt/{entry.id}")) and not record.parent.startswith(f"zoo/{entry.operator}/"):
+        yield f"its parent {record.parent} is another operator's; name the implementation of {entry.operator} that it was meant to beat"
+    command = f"python -m kernel_wiki.harness validate attempt/{entry.id}"
+    found = sorted(entry.folder.glob(f"validation/*/{entry.name}.json"))
+    if not found:
+        yield f"validation record missing; measure it on a GPU: {command}"
+    for path in found:
+        body = json.loads(path.read_text(encoding="utf-8"))
+        if body.get("hashes") != discover.entry_hashes(entry):
+            yield f"validation record stale on {path.parent.name}; renew it: {command}"
+        elif body["verdict"] == "accepted" and body["timings"]:
+            yield f"it beats its parent now on {path.parent.name}; move it into the zoo"
+        elif body["verdict"] != "accepted" and not is_slower(body):
+            yield f"rejected on {path.parent.name} at {body.get('stage')} ({body.get('category')}); an attempt must be right, and slower"
 
 
 def _skills(corpus: Corpus) -> Iterator[str]:

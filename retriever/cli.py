@@ -5,17 +5,18 @@ Heavy imports stand inside the commands, so that `--help` and shell completion l
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from retriever.service import Warplore
+from retriever.cli_isa import isa_app
+from retriever.cli_options import Corpus, Encoder, GpuArgument, GpuName, Json, Store
+from retriever.cli_options import opened as _open
+from retriever.cli_options import print_json as _print_json
+from retriever.cli_zoo import zoo_app
 
 EXIT_CODES = "Exit codes: 0 done (no hits is a result), 1 problems found, 2 wrong usage or unusable input, 3 index missing."
 
@@ -26,32 +27,12 @@ app = typer.Typer(
     help=f"Knowledge base of GPU-kernel optimisation: proven kernels, guides, instructions, precedents, ranked for your GPU. {EXIT_CODES}",
 )
 index_app = typer.Typer(no_args_is_help=True, help="The search index: build it, or see its state.")
-zoo_app = typer.Typer(no_args_is_help=True, help="The kernels that a GPU has proved.")
 skills_app = typer.Typer(no_args_is_help=True, help="Agent Skills that teach an agent to use Warplore.")
-ISA_HELP = "A PTX instruction: exact look-up, modifiers allowed. Example: warplore isa wgmma.mma_async --gpu A100"
 
-
-class _NameOrCommand(typer.core.TyperGroup):
-    """A group whose first word may also be the argument of its `show` command: `isa cp.async` is `isa show cp.async`."""
-
-    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:
-        if "--help" not in args[:1] and (not args or args[0] not in self.commands):
-            args = ["show", *args]
-        return super().parse_args(ctx, args)
-
-
-isa_app = typer.Typer(cls=_NameOrCommand, help=ISA_HELP)
 app.add_typer(isa_app, name="isa")
 app.add_typer(index_app, name="index")
 app.add_typer(zoo_app, name="zoo")
 app.add_typer(skills_app, name="skills")
-
-
-def _gpu_names(incomplete: str) -> list[str]:
-    from indexer.gpus import load_gpus
-    from indexer.locations import corpus_root
-
-    return [name for name in load_gpus(corpus_root()).gpus if name.startswith(incomplete.lower())]
 
 
 def _record_ids(incomplete: str) -> list[str]:
@@ -63,35 +44,11 @@ def _record_ids(incomplete: str) -> list[str]:
     return [id for id in ids if id.startswith(incomplete)]
 
 
-Kernel = Annotated[str | None, typer.Option("--kernel", help="Source of the kernel (CUDA C++, Triton, PTX); - reads stdin.")]
-GpuName = Annotated[str | None, typer.Option("--gpu", help="Product name, compute capability, or auto.", autocompletion=_gpu_names)]
+Kernel = Annotated[
+    str | None, typer.Option("--kernel", help="Source of the kernel (CUDA C++, Triton), or a PTX or SASS listing; - reads stdin.")
+]
 Ncu = Annotated[str | None, typer.Option("--ncu", help="Nsight Compute report: CSV (raw or details page) or console text; - reads stdin.")]
 KernelName = Annotated[str | None, typer.Option("--kernel-name", help="Only launches of the report whose name contains this.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
-Corpus = Annotated[Path | None, typer.Option("--corpus", help="Corpus folder.", envvar="WARPLORE_CORPUS")]
-Store = Annotated[str | None, typer.Option("--store", help="URL of a Chroma server for the vectors.", envvar="WARPLORE_STORE")]
-Encoder = Annotated[str | None, typer.Option("--encoder", help="Embedding model: name, folder or hash.", envvar="WARPLORE_ENCODER")]
-
-
-@contextmanager
-def _open(corpus: Path | None = None, store: str | None = None, encoder: str | None = None):
-    """A Warplore whose progress shows on stderr; its warnings are printed at the end."""
-    from retriever.service import Warplore
-    from retriever.terminal import progress_reporter
-
-    with progress_reporter() as report:
-        core = Warplore(corpus, store=store, encoder=encoder, progress=report)
-        yield core
-    _warn(core)
-
-
-def _warn(core: Warplore) -> None:
-    for warning in dict.fromkeys(core.warnings):
-        print(f"warplore: {warning}", file=sys.stderr)
-
-
-def _print_json(value: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=1) + "\n")
 
 
 @app.command()
@@ -129,7 +86,9 @@ def search(
     gpu: GpuName = None,
     kernel: Kernel = None,
     ncu: Ncu = None,
-    kind: Annotated[str | None, typer.Option("--kind", help="Only one kind: zoo, technique, guide, hardware, isa, pr, skill.")] = None,
+    kind: Annotated[
+        str | None, typer.Option("--kind", help="Only one kind: zoo, attempt, technique, guide, hardware, isa, pr, skill.")
+    ] = None,
     count: Annotated[int, typer.Option("-k", "--count", help="Hits to show.", min=1, max=100)] = 8,
     all_gpus: Annotated[bool, typer.Option("--all", help="Also what can never run on the GPU.")] = False,
     as_json: Json = False,
@@ -143,6 +102,7 @@ def search(
     """
     from indexer.errors import InputError, did_you_mean
     from indexer.records import KIND_TITLES
+    from retriever.isa_overlay import own_sections
     from retriever.json_forms import search_json
     from retriever.rank import mix_kinds, search_advice
     from retriever.terminal import print_hits
@@ -155,10 +115,13 @@ def search(
     chosen = tuple(hit for hit in ranking.hits if not kind or hit.kind == kind)
     hits = chosen[:count] if kind else mix_kinds(chosen, 3 if ranking.nothing_fits else count)
     advice = search_advice(situation, ranking, hits)
+    own = own_sections(text) if kind == "isa" else []
     if as_json:
-        _print_json(search_json(situation, ranking, hits, advice))
+        _print_json(search_json(situation, ranking, hits, advice) | ({"own_copy": own} if own else {}))
     else:
         print_hits(ranking, hits, advice)
+        for section in own:
+            print(f'{section["label"]}: "{section["title"]}" (#{section["anchor"]})')
 
 
 @app.command()
@@ -216,7 +179,7 @@ def show(
 
 @app.command()
 def gpu(
-    name: Annotated[str | None, typer.Argument(help="Product name, compute capability, or auto.", autocompletion=_gpu_names)] = None,
+    name: GpuArgument = None,
     as_json: Json = False,
     corpus: Corpus = None,
 ) -> None:
@@ -239,56 +202,6 @@ def gpu(
         print_markdown(f"{gpu_text(found, '')}\n\n{sources_text(found, table)}")
     else:
         print_gpu_table(table)
-
-
-@isa_app.command("show", hidden=True, help=ISA_HELP)
-def isa_show(
-    name: Annotated[str | None, typer.Argument(help="Mnemonic, with or without modifiers; without one, all of them.")] = None,
-    gpu: GpuName = None,
-    as_json: Json = False,
-    corpus: Corpus = None,
-) -> None:
-    from retriever.inputs import find_gpu
-    from retriever.isa_lookup import isa_json, isa_list_text, isa_text, look_up
-    from retriever.json_forms import SCHEMA
-    from retriever.terminal import print_markdown
-
-    with _open(corpus) as core:
-        entries = list(core.entries("isa"))
-        found = look_up(name, entries) if name else None
-        named = find_gpu(gpu, core.gpus) if gpu else None
-    if as_json:
-        _print_json({"schema": SCHEMA, "instructions": [isa_json(entry, named, core.root) for entry in ([found] if found else entries)]})
-    else:
-        print_markdown(isa_text(found, named, core.root, entries) if found else isa_list_text(entries, named))
-
-
-@isa_app.command("verify")
-def isa_verify(
-    names: Annotated[list[str] | None, typer.Argument(help="Ids or mnemonics; without one, every entry.")] = None,
-    write: Annotated[bool, typer.Option("--write", help="Write isa/verified.json when every claim holds.")] = False,
-    as_json: Json = False,
-    corpus: Corpus = None,
-) -> None:
-    """Assemble every example of the instruction pages with the ptxas at hand and compare with what the pages claim.
-
-    Example: warplore isa verify cp.async
-    """
-    from retriever.isa_lookup import look_up
-    from retriever.isa_verify import verify
-    from retriever.json_forms import SCHEMA
-
-    with _open(corpus) as core:
-        entries = list(core.entries("isa"))
-        only = [look_up(name, entries).id for name in names] if names else None
-        found = verify(core.root, write=write, only=only, progress=lambda done, total: core.progress("assembling", done, total))
-    if as_json:
-        _print_json({"schema": SCHEMA, "examples": found.examples, "runs": found.runs, "problems": found.problems})
-    else:
-        print(*found.problems, sep="\n", end="\n" if found.problems else "")
-        print(f"{found.examples} examples, {found.runs} runs of ptxas, {len(found.problems)} problems")
-    if found.problems:
-        raise typer.Exit(1)
 
 
 @app.command("eval")
@@ -387,49 +300,6 @@ def index_status(as_json: Json = False, corpus: Corpus = None, store: Store = No
         print(f"encoder {status.encoder or '-'}", status.folder, sep="\n")
     if status.state != "fresh":
         raise typer.Exit(3)
-
-
-@zoo_app.command("list")
-def zoo_list(gpu: GpuName = None, as_json: Json = False, corpus: Corpus = None) -> None:
-    """Every implementation with its languages, targets and what proves it; imports no kernel.
-
-    Example: warplore zoo list --gpu H200
-    """
-    from retriever.inputs import find_gpu
-    from retriever.json_forms import SCHEMA
-    from retriever.terminal import print_zoo
-    from retriever.zoo import zoo_rows
-
-    with _open(corpus) as core:
-        named = find_gpu(gpu, core.gpus) if gpu else None
-        rows = zoo_rows(core, named)
-    if as_json:
-        _print_json({"schema": SCHEMA, "implementations": rows})
-    else:
-        print_zoo(rows, named)
-
-
-@zoo_app.command("validate")
-def zoo_validate(
-    name: Annotated[str, typer.Argument(help="OPERATOR/IMPLEMENTATION, or an operator for all of its implementations.")],
-    rounds: Annotated[int, typer.Option("--rounds", help="Interleaved timing rounds.", min=3)] = 30,
-    as_json: Json = False,
-) -> None:
-    """Run an implementation on this machine's GPU against its float64 reference and its baselines, and write its record.
-
-    Example: warplore zoo validate softmax/triton_rowwise
-    """
-    from retriever.json_forms import SCHEMA
-    from retriever.terminal import print_validations
-    from retriever.zoo import validate
-
-    records = validate(name, rounds, lambda line: print(f"warplore: {line}", file=sys.stderr))
-    if as_json:
-        _print_json({"schema": SCHEMA, "records": records})
-    else:
-        print_validations(records)
-    if any(record["verdict"] != "accepted" for record in records):
-        raise typer.Exit(1)
 
 
 @skills_app.command("install")

@@ -18,6 +18,7 @@ DEFAULT_BUDGET = 12_000
 KIND_HEADINGS = {
     "zoo": ("implementation", "## Implementations"),
     "guide": ("guide", "## Guides"),
+    "attempt": ("attempt", "## Tried and slower"),
     "technique": ("technique", "## Techniques"),
     "isa": ("instruction", "## Instructions"),
     "hardware": ("hardware", "## Hardware"),
@@ -168,6 +169,8 @@ def _items(kind: str, hits: tuple[Hit, ...], root: Path) -> list[_Item]:
 
 def _forms(hit: Hit, root: Path) -> list[str]:
     short = brief(hit)
+    if hit.kind == "attempt":
+        return [short]  # a warning; whoever wants to try it all the same reads the whole entry
     if hit.applicability.status in ("adapt", "never"):
         return [short]  # code that does not run here would be copied before the note above it is read
     body = page_body(root, hit.record["location"].rsplit(":", 1)[0])

@@ -36,6 +36,7 @@ def situation_text(situation: Situation) -> str:
             ("Techniques missing", kernel.missing),
             ("Suspicious places", kernel.symptoms),
             ("Hardware features used", kernel.features),
+            ("Instructions", kernel.instructions),
         ):
             if facts:
                 lines.append(f"- {label}: {'; '.join(_merged(facts))}")
@@ -140,7 +141,9 @@ def hit_heading(hit: Hit) -> str:
 
 
 def brief(hit: Hit) -> str:
-    """Heading and summary; for an implementation its measured record too."""
+    """Heading and summary; for an implementation its measured record too; an attempt in three lines."""
+    if hit.kind == "attempt":
+        return f"### {hit.record['title']}\n\n- `{hit.id}`: tried and slower: {hit.evidence.text}\n\n{hit.record['summary']}"
     text = f"{hit_heading(hit)}\n\n{hit.record['summary']}"
     if hit.kind == "zoo":
         text += timings_text(hit.evidence)

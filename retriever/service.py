@@ -187,6 +187,10 @@ class Warplore:
 
             if is_report(text):
                 raise InputError(f"{path}: a report of Nsight Compute, not a kernel's source; give it with --ncu")
+        if facts.instructions:
+            from retriever.isa_links import linked
+
+            facts = linked(facts, self.root)
         return facts
 
     def diagnose(self, report: Report, gpu: Gpu | None = None, kernel_name: str | None = None) -> tuple[tuple[Profile, Diagnosis], ...]:

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from indexer.evidence import zoo_evidence
-from indexer.records import PrRecord, Record, ZooRecord
-from retriever.evidence import zoo_evidence_for
+from indexer.records import AttemptRecord, PrRecord, Record, ZooRecord
+from retriever.evidence import attempt_evidence_for, zoo_evidence_for
+from retriever.lineage import chain, lineage_text
 from retriever.render import code_text, precedent_facts, timings_text
 
 
@@ -17,17 +18,22 @@ def show_text(root: Path, record: Record) -> str:
     entry = _entry(record)
     if isinstance(record, PrRecord):
         parts.append(precedent_facts(entry).strip())
+    if isinstance(record, AttemptRecord):
+        parts.append(f"A failed attempt: meant to beat `{record.parent}`.")
     if tags := _tags(record):
         parts.append(tags)
     parts.append(record.body.strip())
     if isinstance(record, ZooRecord):
-        for proof in zoo_evidence_for(zoo_evidence(root, record)):
+        found = zoo_evidence(root, record)
+        for proof in attempt_evidence_for(found, record.parent) if isinstance(record, AttemptRecord) else zoo_evidence_for(found):
             parts.append(
                 f"## Measured on {proof.validation['gpu_facts'].get('name', proof.validation['gpu'])}"
                 if proof.validation
                 else "## Measured"
             )
             parts.append(timings_text(proof).strip())
+        if not isinstance(record, AttemptRecord) and (relatives := lineage_text(record.id, root / "kernel_wiki" / "zoo")):
+            parts.append("## Lineage\n\n" + relatives)
         parts.append("## Source\n\n" + code_text(root, entry))
     if record.sources:
         lines = [
@@ -39,13 +45,15 @@ def show_text(root: Path, record: Record) -> str:
 
 
 def show_json(root: Path, record: Record) -> dict[str, Any]:
-    """The front matter, the page and, for an implementation, its files."""
+    """The front matter, the page and, for an implementation or an attempt, its files and what proves it."""
     form = {"schema": 1, **_entry(record), "body": record.body}
     if isinstance(record, ZooRecord):
         page = root / record.path
         files = [page.with_suffix(suffix) for suffix in (".py", ".cu") if page.with_suffix(suffix).is_file()]
         form["files"] = {file.relative_to(root).as_posix(): file.read_text(encoding="utf-8") for file in files}
         form["evidence"] = zoo_evidence(root, record)
+        if not isinstance(record, AttemptRecord):
+            form["lineage"] = chain(record.id, root / "kernel_wiki" / "zoo")
     return form
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markdown import Markdown
@@ -101,41 +101,6 @@ def print_gpu_table(table: GpuTable) -> None:
         )
     out.print(view)
     out.print(Text("Peaks are dense TFLOP/s by the data sheet. `warplore gpu NAME` shows one with its sources.", style="dim"))
-
-
-def print_zoo(rows: list[dict[str, Any]], gpu: Gpu | None) -> None:
-    """The zoo, one row an implementation."""
-    view = Table(header_style="bold", box=None, padding=(0, 1))
-    for column in ("implementation", "language", "best rate", "of ceiling", *(["here"] if gpu else []), "proved on"):
-        number = column in ("best rate", "of ceiling")
-        view.add_column(column, no_wrap=column != "proved on", justify="right" if number else "left", overflow="fold")
-    for row in rows:
-        status = row["applicability"]["status"]
-        here = [Text(status, style=STATUS_STYLES[status])] if gpu else []
-        proof = row["evidence"].replace("validated on NVIDIA ", "").split(",")[0]
-        view.add_row(row["id"].removeprefix("zoo/"), "+".join(row["languages"]), row["rate"] or "-", row["share"] or "-", *here, proof)
-    out.print(view)
-
-
-def print_validations(records: list[dict[str, Any]]) -> None:
-    """What the harness said, one row an implementation."""
-    view = Table(header_style="bold", box=None, padding=(0, 1))
-    for column in ("implementation", "verdict", "stage", "cases", "best share of ceiling", "hint"):
-        view.add_column(column)
-    for record in records:
-        cases = record.get("cases", [])
-        share = max((timing.get("share_of_ceiling") or 0.0 for timing in record.get("timings", [])), default=0.0)
-        good = sum(case["error_norm"] <= case["tolerance"] and case["worst_ratio"] <= 1 for case in cases)
-        style = "green" if record["verdict"] == "accepted" else "red"
-        view.add_row(
-            f"{record['operator']}/{record['impl']}",
-            Text(record["verdict"], style=style),
-            record.get("stage") or "-",
-            f"{good} of {len(cases)}",
-            f"{100 * share:.0f} %" if share else "-",
-            record.get("hint") or "",
-        )
-    out.print(view)
 
 
 def print_evaluation(evaluation: Evaluation) -> None:

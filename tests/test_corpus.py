@@ -87,6 +87,7 @@ TEMPLATES = {
     "guide": "kernel_wiki/guides",
     "pr": "pr_archive",
     "zoo": "kernel_wiki/zoo",
+    "attempt": "kernel_wiki/attempts",
     "isa": "isa",
 }
 

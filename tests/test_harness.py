@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from kernel_wiki.harness import __main__ as main
 from kernel_wiki.harness import discover, findings, judge, nvcc, profile, record, sanitize
 
 CONTRACT = """
     import torch
-    from kernel_wiki.harness.contract import Case, Tolerance, Work, draw
+    from kernel_wiki.harness.contract import Case, Dim, Tolerance, Work, draw
 
     OPERATOR, SIGNATURE, BOUND = "double", "run(x: (N,)) -> (N,)", "bandwidth"
     CASES = (Case({"n": 5}, "fp32"), Case({"n": 33}, "bf16", "large"), Case({"n": 1 << 30}, "fp32", timed=True))
@@ -29,6 +30,9 @@ CONTRACT = """
         return Work(8 * case.shape["n"], case.shape["n"])
 
     BASELINES = {"torch": lambda x: x * 2}
+    DIMS = {"n": Dim(1, 5000)}
+    VIEWS = {"offset": (0,)}
+    ALLOWED_OPS = ("*",)
 """
 
 CANDIDATES = {
@@ -48,7 +52,7 @@ EXPECTED = {
     "wrong_in_place": ("correctness", "cheat"),
     "wrong_alias": ("correctness", "cheat"),
     "wrong_subclass": ("correctness", "cheat"),
-    "wrong_memory": ("correctness", "mismatch"),
+    "wrong_memory": ("correctness", "cheat"),
     "wrong_crash": ("run", "memory-fault"),
     "wrong_exit": ("run", "cheat"),
     "wrong_syntax": ("static", "syntax"),
@@ -110,7 +114,7 @@ def test_a_record_is_missing_then_valid_then_rejected_then_stale(tmp_path: Path)
     assert sorted(value["hashes"]) == ["a.cu", "a.py", "contract.py"]
     record.write(value, path)
     assert discover.record_status("op", "a", zoo=tmp_path).status == "valid"
-    record.reject(value, "run", "race", "racecheck: hazard")
+    record.reject(value, findings.Finding("run", "race", "racecheck: hazard"))
     record.write(value, path)
     assert discover.record_status("op", "a", "nvidia-h200", tmp_path).status == "rejected"
     (folder / "a.cu").write_text("// changed\n", encoding="utf-8")
@@ -123,7 +127,10 @@ def test_the_judge_accepts_the_honest_candidate_and_records_errors_and_the_seed(
     found = judge.validate("double", "honest", options(zoo, seed=7))
     assert found["verdict"] == "accepted", found["hint"]
     assert found["seed"] == 7
-    assert [case["name"] for case in found["cases"]] == ["N5-fp32", "N33-bf16-large"]  # the timed gigabyte is left to a GPU
+    listed = [case["name"] for case in found["cases"] if not {"drawn", "view"} & set(case)]
+    assert listed == ["N5-fp32", "N33-bf16-large"]  # the timed gigabyte is left to a GPU
+    assert sum("drawn" in case for case in found["cases"]) == 4
+    assert [case["view"] for case in found["cases"] if "view" in case] == ["offset"]
     assert all(case["error_norm"] <= case["tolerance"] and case["worst_ratio"] <= 1 for case in found["cases"])
     assert found["hashes"] == discover.source_hashes("double", "honest", zoo)
 
@@ -133,6 +140,22 @@ def test_the_judge_rejects_every_wrong_candidate_for_what_it_is(zoo: Path) -> No
     found = {name: (item["stage"], item["category"]) for name, item in page["variants"].items()}
     assert found == EXPECTED
     assert all(item["verdict"] == "rejected" and item["hint"] for item in page["variants"].values())
+
+
+def test_a_run_is_resumed_from_a_record_of_the_same_sources_only(zoo: Path, tmp_path: Path) -> None:
+    (entry,) = discover.select("double/honest", zoo)
+    kept = record.build(entry, {"verdict": "accepted", "cases": [{"name": "kept"}]}, {"name": "cpu"}, "2026-01-01", 1)
+    (found,) = judge.validate_many([entry], options(zoo, rounds=0, known=lambda entry: kept))
+    assert [case["name"] for case in found["cases"]] == ["kept"]  # nothing was run again
+    assert judge._usable({**kept, "hashes": {}}, entry) is None
+    assert judge._usable({**kept, "verdict": "rejected"}, entry) is None
+
+
+def test_some_wrong_variants_judged_again_join_the_page_of_the_others(tmp_path: Path) -> None:
+    earlier = {"variants": {"wrong_a": 1, "wrong_b": 1, "wrong_gone": 1}, "hashes": {"wrong_a.py": "x", "wrong_b.py": "x"}}
+    path = record.write(earlier, tmp_path / "wrong.json")
+    joined = main._joined({"variants": {"wrong_b": 2}, "hashes": {"wrong_b.py": "y"}}, path, {"wrong_a", "wrong_b"})
+    assert joined == {"variants": {"wrong_a": 1, "wrong_b": 2}, "hashes": {"wrong_a.py": "x", "wrong_b.py": "y"}}
 
 
 def test_a_hanging_candidate_is_killed_and_reported_with_its_case(zoo: Path, tmp_path: Path) -> None:

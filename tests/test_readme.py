@@ -12,6 +12,7 @@ from kernel_wiki.harness import discover
 from retriever import cli
 from tests.corpora import REPOSITORY
 
+ISA = "verify|diff|unused|import|layout|descriptor|swizzle"
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 
 
@@ -26,7 +27,7 @@ def commands(group, trail=()):
 def test_every_command_is_in_the_readme_and_every_command_named_there_exists() -> None:
     root = get_command(cli.app)
     known = set(commands(root))
-    named = {match.strip() for match in re.findall(r"warplore ((?:isa verify|index \w+|zoo \w+|skills \w+|[a-z]+))", README)}
+    named = {match.strip() for match in re.findall(rf"warplore ((?:isa (?:{ISA})|index \w+|zoo \w+|skills \w+|[a-z]+))", README)}
     assert known <= named
     assert named <= known | {"isa", "index", "zoo", "skills"}
 
@@ -48,7 +49,7 @@ def test_the_counts_are_those_of_the_corpus() -> None:
     corpus = load_corpus(REPOSITORY)
     count = {
         kind: sum(record.kind == kind for record in corpus.records.values())
-        for kind in ("technique", "hardware", "guide", "isa", "pr", "skill")
+        for kind in ("attempt", "technique", "hardware", "guide", "isa", "pr", "skill")
     }
     zoo = REPOSITORY / "kernel_wiki" / "zoo"
     implementations = [entry for operator in discover.operators(zoo) for entry in discover.implementations(operator, zoo)]
@@ -56,6 +57,7 @@ def test_the_counts_are_those_of_the_corpus() -> None:
     for phrase in (
         f"{len(discover.operators(zoo))} operators, {len(implementations)} implementations, {len(wrong)} wrong variants",
         f"{count['technique']} techniques, {count['hardware']} hardware pages",
+        f"{count['attempt']} failed attempts",
         f"{count['guide']} guides",
         f"{len(load_gpus(REPOSITORY).gpus)} products",
         f"{count['isa']} instructions",

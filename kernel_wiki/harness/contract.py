@@ -11,10 +11,19 @@ A contract is the module `kernel_wiki/zoo/<operator>/contract.py`. It defines
     reference(*inputs) -> Tensor | tuple           the answer in float64, sharing no code with any implementation
     work(case) -> Work                             the fewest bytes moved, and the flops
     BASELINES: dict[str, Callable]                 functions of `run`'s signature
+    DIMS: dict[str, Dim]                           the sizes that `run` must take, from which the judge draws cases nobody has seen
+
+and, where they apply,
+
+    admits(shape) -> bool                          which combinations of sizes are allowed; without it, all within DIMS
+    VIEWS: dict[str, tuple[int, ...]]              "offset" and "strided": positions of the inputs that may be such views
+    ALLOWED_OPS: tuple[str, ...]                   torch operators (`aten::sort`) that `run` may call beyond allocation, views, fills and
+                                                   copies; ("*",) allows every one
 
 and an implementation is `<impl>.py` beside it with one entry point `run` of that signature, plus
 
     compile_specs() -> list[TritonSpec | CudaSpec] what the compile lane builds without a GPU
+    DETERMINISTIC = True                           where the same data gives the same bits in every call; the judge holds it to that
 """
 
 from __future__ import annotations
@@ -24,7 +33,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-DISTRIBUTIONS = ("normal", "large", "tiny", "constant", "sparse", "sorted")
+DISTRIBUTIONS = ("normal", "large", "tiny", "constant", "sparse", "sorted", "heavy-tailed", "special")
+"""What `draw` knows. A contract may name others, such as "ties" or "all-masked", and draws them itself."""
+FRESH_DISTRIBUTIONS = ("normal", "sparse", "heavy-tailed")
+"""Of the cases that the judge draws: every operator takes these, whatever its tolerances say of extreme values."""
+SPECIAL_SHARE = 1 / 512
+"""Of the elements under "special", for each of NaN, +inf and -inf."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +51,8 @@ class Case:
     distribution: str = "normal"
     timed: bool = False
     """Timed against the baselines as well; its data is several times the L2 unless the name says otherwise."""
+    huge: bool = False
+    """Past 2**31 bytes or elements, where a 32-bit index overflows: called once, and left out where the memory is too small."""
 
     @property
     def name(self) -> str:
@@ -44,6 +60,17 @@ class Case:
         sizes = "-".join(f"{key.upper()}{value}" for key, value in self.shape.items())
         tail = "" if self.distribution == "normal" else f"-{self.distribution}"
         return f"{sizes}-{self.dtype}{tail}"
+
+
+@dataclass(frozen=True, slots=True)
+class Dim:
+    """The sizes that one dimension may have."""
+
+    low: int
+    high: int
+    """Of drawn cases, so that a check stays quick; an implementation must take larger ones too."""
+    multiple: int = 1
+    """Every size is a multiple of this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +160,13 @@ def draw(shape: tuple[int, ...], case: Case, generator: Any, device: Any) -> Any
         values = values * (torch.rand(shape, generator=generator, device=device) < 0.05)
     elif case.distribution == "sorted":
         values = values.sort(dim=-1).values
+    elif case.distribution == "heavy-tailed":  # Student's t with two degrees of freedom: infinite variance
+        tail = -torch.log1p(-torch.rand(shape, generator=generator, device=device))
+        values = (values / tail.clamp_min(1e-4).sqrt()).clamp(-1e4, 1e4)
+    elif case.distribution == "special":
+        share = torch.rand(shape, generator=generator, device=device)
+        for index, special in enumerate((float("nan"), float("inf"), float("-inf"))):
+            values[(share >= index * SPECIAL_SHARE) & (share < (index + 1) * SPECIAL_SHARE)] = special
     elif case.distribution != "normal":
         raise ValueError(f'unknown distribution "{case.distribution}"; one of {", ".join(DISTRIBUTIONS)}')
     return values.to(torch_dtype(case.dtype))

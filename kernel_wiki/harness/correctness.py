@@ -1,48 +1,171 @@
-"""One case of a candidate against its float64 reference, on fresh data, in poisoned memory, more than once."""
+"""Cases of a candidate against their float64 references, on fresh data, in poisoned memory, more than once. The referee's side."""
 
 from __future__ import annotations
 
 import math
+import random
+import time
 from types import ModuleType
 from typing import Any
 
 import torch
 
-from .contract import Case, Tolerance, torch_dtype
+from .bench import CALL_FLOOR_S, CALL_MULTIPLE, Bench
+from .compare import bits, compare, passes
+from .contract import FRESH_DISTRIBUTIONS, Case, Dim, torch_dtype
 from .findings import Rejected
 
-POISON_COPIES = 2
-"""NaN buffers freed for each output, so that one is left for the output when the candidate also takes scratch memory."""
+FRESH_CASES = 4
+"""Drawn from the contract's DIMS with a seed that no candidate knows."""
+FRESH_TRIES = 4000
+"""Draws for them; a contract may admit few of all shapes within its DIMS."""
+FRESH_BYTES = 64 << 20
+"""Largest drawn case."""
+REPEATS = 8
+"""Calls on the same data whose bits must agree where an implementation is declared deterministic."""
+HUGE_FREE_BYTES = 24
+"""Bytes of free device memory that a huge case wants for each byte it moves: inputs, outputs, a float64 reference and its temporaries."""
 
-SLICE_ELEMENTS = 1 << 26
-"""Elements compared at a time: half a gigabyte for each float64 temporary."""
+
+def check(bench: Bench, cases: list[Case], report: Any) -> list[dict[str, Any]]:
+    """`{name, seed, error_norm, tolerance, worst_ratio}` of every case, drawn ones and views among them.
+
+    Raises:
+        Rejected: the first fault; nothing after it was looked at.
+    """
+    found = []
+    for number, case in enumerate(cases):
+        _begin(bench, case, report)
+        found.append(check_case(bench, case, bench.seed + 2 * number))
+    drawn = [] if bench.only_given else fresh_cases(bench.contract, bench.seed, bench.device)
+    for number, case in enumerate(drawn):
+        _begin(bench, case, report)
+        found.append({**check_case(bench, case, bench.seed + 500 + 2 * number), "drawn": True})
+    for view, positions in getattr(bench.contract, "VIEWS", {}).items():
+        for number, case in enumerate(_for_views(bench.contract, cases)):
+            _begin(bench, case, report, f" as {view} view")
+            found.append({**check_view(bench, case, bench.seed + 700 + number, view, positions), "view": view})
+    return found
 
 
-def check_case(run: Any, contract: ModuleType, case: Case, device: str, seed: int) -> dict[str, Any]:
-    """`{name, error_norm, tolerance, worst_ratio}` of the first call; later calls must agree within the same tolerance.
+def _begin(bench: Bench, case: Case, report: Any, tail: str = "") -> None:
+    report("run", case.name + tail)
+    bench.candidate.stage, bench.candidate.case = "run", case.name + tail
+
+
+def check_case(bench: Bench, case: Case, seed: int) -> dict[str, Any]:
+    """`{name, seed, error_norm, tolerance, worst_ratio}` of the first call; later calls must agree within the same tolerance.
 
     Raises:
         Rejected: wrong type, shape, dtype, device or values, inputs changed, work left on another stream.
     """
-    inputs = make_inputs(contract, case, device, seed)
+    contract = bench.contract
+    if case.huge and not _fits(contract, case, bench.device):
+        return {"name": case.name, "skipped": "not enough device memory"}
+    inputs = make_inputs(contract, case, bench.device, seed)
     expected = reference(contract, inputs)
-    pristine = _cloned(inputs)
     dtypes = output_dtypes(contract, case, inputs, expected)
-    result = _call_and_compare(run, inputs, expected, dtypes, contract, case, "first call")
-    _check_unchanged(inputs, pristine, case)
-
-    # Other data at the same addresses: an answer remembered by pointer is now wrong.
-    fresh = make_inputs(contract, case, device, seed + 1)
-    for old, new in zip(inputs, fresh):
-        if isinstance(old, torch.Tensor):
-            old.copy_(new)
-    expected = reference(contract, fresh)
-    _call_and_compare(
-        run, tuple(_refreshed(inputs, fresh)), expected, dtypes, contract, case, "second call, new data at the same addresses"
-    )
-    # The same data elsewhere: an answer tied to an address, or an alignment taken for granted, is now wrong.
-    _call_and_compare(run, fresh, expected, dtypes, contract, case, "third call, same data at other addresses")
+    bench.call_s = bench.timeout_s if bench.device == "cpu" or case.huge else deadline_s(contract, inputs)
+    bound = bench.bind("a", inputs)
+    buffers = bench.bind_outputs(expected, dtypes)
+    result = call_and_compare(bench, "a", buffers, expected, case, "first call", first=True)
+    _check_unchanged(bound, inputs, case)
+    if not case.huge:
+        # Other data at the same addresses: an answer remembered by pointer is now wrong.
+        fresh = make_inputs(contract, case, bench.device, seed + 1)
+        expected = reference(contract, fresh)
+        # It is written on the stream after the call was made: work that does not wait for the caller's stream reads the old data.
+        elsewhere = bench.bind("b", fresh)
+        rebind_values(bench, "a", bound, fresh)
+        call_and_compare(bench, "a", buffers, expected, case, "second call, new data at the same addresses", late="b")
+        # The same data elsewhere, and the first data again where it was: an answer tied to an address is now wrong.
+        rewrite(bench, "a", bound, inputs)
+        call_and_compare(bench, "b", buffers, expected, case, "third call, same data at other addresses")
+        _check_unchanged(elsewhere, fresh, case)
+        if bench.deterministic:
+            _check_bits(bench, buffers, case)
+        del elsewhere
+    del inputs, expected, bound, buffers
+    bench.release()
     return {"name": case.name, "seed": seed, **result}
+
+
+def check_view(bench: Bench, case: Case, seed: int, view: str, positions: tuple[int, ...]) -> dict[str, Any]:
+    """One call on inputs of which some are views, as `check_case` reports it.
+
+    Raises:
+        Rejected: as `check_case`.
+    """
+    inputs = make_inputs(bench.contract, case, bench.device, seed)
+    inputs = tuple(as_view(value, view) if index in positions else value for index, value in enumerate(inputs))
+    expected = reference(bench.contract, inputs)
+    dtypes = output_dtypes(bench.contract, case, inputs, expected)
+    bound = bench.bind("a", inputs)
+    buffers = bench.bind_outputs(expected, dtypes)
+    result = call_and_compare(bench, "a", buffers, expected, case, f"on a view ({view})", first=True)
+    _check_unchanged(bound, inputs, case)
+    bench.release()
+    return {"name": case.name, "seed": seed, **result}
+
+
+def as_view(value: torch.Tensor, view: str) -> torch.Tensor:
+    """The same values as a view: "offset" starts one element into its memory, "strided" has rows further apart than they are long.
+
+    Raises:
+        ValueError: there is no such view.
+    """
+    if view == "offset":
+        memory = torch.empty(value.numel() + 1, dtype=value.dtype, device=value.device)
+        return memory[1:].view(value.shape).copy_(value)
+    if view == "strided":
+        width = value.shape[-1]
+        memory = torch.empty((*value.shape[:-1], width + 16), dtype=value.dtype, device=value.device)  # rows stay on 16 bytes
+        return memory[..., :width].copy_(value)
+    raise ValueError(f'unknown view "{view}"; a contract may name "offset" and "strided"')
+
+
+def fresh_cases(contract: ModuleType, seed: int, device: str) -> list[Case]:
+    """Cases that nobody has seen: sizes drawn from DIMS, dtypes and distributions in turn."""
+    dims: dict[str, Dim] = getattr(contract, "DIMS", {})
+    if not dims:
+        return []
+    draw, limit = random.Random(seed), FRESH_BYTES if device == "cuda" else 1 << 18
+    dtypes = sorted(contract.TOLERANCES)
+    found: list[Case] = []
+    for number in range(FRESH_TRIES):
+        shape = {name: _drawn(dim, draw) for name, dim in dims.items()}
+        case = Case(shape, dtypes[number % len(dtypes)], FRESH_DISTRIBUTIONS[len(found) % len(FRESH_DISTRIBUTIONS)])
+        if admitted(contract, shape) and contract.work(case).bytes_moved <= limit:
+            found.append(case)
+        if len(found) == FRESH_CASES:
+            break
+    return found
+
+
+def admitted(contract: ModuleType, shape: dict[str, int]) -> bool:
+    """Whether the contract takes these sizes."""
+    dims: dict[str, Dim] = getattr(contract, "DIMS", {})
+    within = all(size >= dims[name].low and size % dims[name].multiple == 0 for name, size in shape.items() if name in dims)
+    return within and getattr(contract, "admits", lambda shape: True)(shape)
+
+
+def _drawn(dim: Dim, draw: random.Random) -> int:
+    """Log-uniform, so that small sizes are as likely as large ones."""
+    low, high = max(1, -(-dim.low // dim.multiple)), max(1, dim.high // dim.multiple)
+    return dim.multiple * min(high, max(low, round(math.exp(draw.uniform(math.log(low), math.log(high + 1))))))
+
+
+def _for_views(contract: ModuleType, cases: list[Case]) -> list[Case]:
+    """The smallest case of more than one row, and the median of those neither timed nor huge."""
+    small = sorted((case for case in cases if not case.timed and not case.huge), key=lambda case: contract.work(case).bytes_moved)
+    return list({case.name: case for case in (small[1:2] or small) + small[len(small) // 2 :][:1]}.values())
+
+
+def _fits(contract: ModuleType, case: Case, device: str) -> bool:
+    if device != "cuda":
+        return False
+    torch.cuda.empty_cache()
+    return torch.cuda.mem_get_info()[0] >= HUGE_FREE_BYTES // 2 * contract.work(case).bytes_moved // 2
 
 
 def make_inputs(contract: ModuleType, case: Case, device: str, seed: int) -> tuple[Any, ...]:
@@ -64,11 +187,15 @@ def reference(contract: ModuleType, inputs: tuple[Any, ...]) -> tuple[torch.Tens
 def output_dtypes(contract: ModuleType, case: Case, inputs: tuple, expected: tuple) -> tuple[torch.dtype, ...]:
     """The dtype asked of each output: what the first eager baseline that runs returns, else the case's.
 
-    A reference output that is not float64, such as an index, fixes its own dtype.
+    A reference output that is not float64, such as an index, fixes its own dtype. A huge case asks the baseline on a small one.
     """
+    if case.huge:
+        same = [other for other in contract.CASES if other.dtype == case.dtype and not other.huge]
+        small = min(same, key=lambda other: contract.work(other).bytes_moved, default=None)
+        inputs = make_inputs(contract, small, str(expected[0].device), 0) if small else ()
     dtypes = (torch_dtype(case.dtype),) * len(expected)
     for name, baseline in contract.BASELINES.items():
-        if "compile" in name:
+        if "compile" in name or not inputs:
             continue
         try:
             answer = baseline(*inputs)
@@ -79,125 +206,95 @@ def output_dtypes(contract: ModuleType, case: Case, inputs: tuple, expected: tup
     return tuple(dtype if ref.dtype == torch.float64 else ref.dtype for dtype, ref in zip(dtypes, expected, strict=True))
 
 
-def compare(outputs: tuple[torch.Tensor, ...], expected: tuple[torch.Tensor, ...], tolerance: Tolerance) -> dict[str, Any]:
-    """`{error_norm, tolerance, worst_ratio}` over all outputs, and `first_bad` where an element fails; ratios above 1 fail."""
-    measured = [_compare_one(out, ref.to(out.device), tolerance) for out, ref in zip(outputs, expected)]
-    worst = max(measured, key=lambda item: (item["worst_ratio"], item["error_norm"]))
-    return {
-        "error_norm": max(item["error_norm"] for item in measured),
-        "tolerance": tolerance.norm,
-        "worst_ratio": worst["worst_ratio"],
-        **({"first_bad": worst["first_bad"]} if "first_bad" in worst else {}),
-    }
-
-
-def _compare_one(out: torch.Tensor, ref: torch.Tensor, tolerance: Tolerance) -> dict[str, Any]:
-    """In slices, since each float64 temporary of a whole timed case would be gigabytes."""
-    flat_out, flat_ref = out.flatten(), ref.flatten()
-    error, norm, worst, first_bad = 0.0, 0.0, 0.0, None
-    for start in range(0, flat_ref.numel(), SLICE_ELEMENTS):
-        stop = start + SLICE_ELEMENTS
-        gap, limit, size = _gaps(flat_out[start:stop], flat_ref[start:stop], tolerance)
-        ratio = torch.where(gap == 0, 0.0, gap / limit)
-        error += float(gap.square().sum())
-        norm += float(size.square().sum())
-        worst = max(worst, float(ratio.max()))
-        if first_bad is None and bool((ratio > 1).any()):
-            first_bad = start + int((ratio > 1).nonzero()[0])
-    found: dict[str, Any] = {"error_norm": math.sqrt(error / norm) if norm > 0 else math.sqrt(error), "worst_ratio": worst}
-    if first_bad is not None:
-        found["first_bad"] = [int(index) for index in torch.unravel_index(torch.tensor(first_bad), ref.shape)]
-    return found
-
-
-def _gaps(out: torch.Tensor, ref: torch.Tensor, tolerance: Tolerance) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """By element, in float64: the distance, its limit, and the reference's size; the distance is inf where one is not finite."""
-    if not ref.dtype.is_floating_point:  # an index or a count is right or wrong
-        gap = (out.to(torch.int64) - ref.to(torch.int64)).abs().double()
-        return gap, torch.zeros_like(gap), ref.double()
-    # What the output's dtype cannot hold is not asked for; where the reference is not finite the output must be the same.
-    finite = torch.isfinite(ref.to(out.dtype).float())
-    out, ref = out.double(), ref.double()
-    same = (out == ref) | (torch.isnan(out) & torch.isnan(ref)) | (torch.isinf(out) & ~torch.isnan(ref))
-    gap = torch.where(finite, (out - ref).abs(), torch.where(same, 0.0, math.inf).double())
-    ref = torch.where(finite, ref, 0.0)
-    return torch.nan_to_num(gap, nan=math.inf, posinf=math.inf), tolerance.atol + tolerance.rtol * ref.abs(), ref
-
-
-def _call_and_compare(
-    run: Any, inputs: tuple, expected: tuple, dtypes: tuple, contract: ModuleType, case: Case, what: str
-) -> dict[str, Any]:
-    cuda = any(isinstance(value, torch.Tensor) and value.is_cuda for value in inputs)
-    _poison(expected, dtypes, "cuda" if cuda else "cpu")
-    outputs = run(*inputs)
-    outputs = tuple(outputs) if isinstance(outputs, tuple | list) else (outputs,)
-    _check_form(outputs, expected, dtypes, inputs, case)
-    if cuda:
-        torch.cuda.current_stream().synchronize()
-    taken = tuple(out.clone() for out in outputs)  # what a caller on this stream would see
-    if cuda:
+def deadline_s(contract: ModuleType, inputs: tuple[Any, ...]) -> float:
+    """How long a call may take: a multiple of the first eager baseline's time."""
+    baseline = next((function for name, function in contract.BASELINES.items() if "compile" not in name), None)
+    if baseline is None:
+        return CALL_FLOOR_S
+    try:
         torch.cuda.synchronize()
-    tolerance = contract.TOLERANCES[case.dtype]
-    measured = compare(taken, expected, tolerance)
-    if _passes(measured, tolerance):
-        return measured
-    late = cuda and _passes(compare(outputs, expected, tolerance), tolerance)
-    category, tail = ("race", "; right after a full synchronisation: work was left on another stream") if late else ("mismatch", "")
-    raise Rejected(
-        "correctness",
-        category,
-        f"{case.name}, {what}: error norm {measured['error_norm']:.3g} (limit {tolerance.norm:g}), worst element at "
-        f"{measured['worst_ratio']:.3g} times its limit, first at {measured.get('first_bad')}{tail}",
+        started = time.monotonic()
+        baseline(*inputs)
+        torch.cuda.synchronize()
+    except (RuntimeError, NotImplementedError):
+        return CALL_FLOOR_S
+    return max(CALL_FLOOR_S, CALL_MULTIPLE * (time.monotonic() - started))
+
+
+def rewrite(bench: Bench, slot: str, bound: tuple, fresh: tuple) -> None:
+    """Put other data where the runner's inputs already are; it sees no new address and no version counter move."""
+    for old, new in zip(bound, fresh):
+        if isinstance(old, torch.Tensor):
+            old.copy_(new)
+    bench.settle()
+    rebind_values(bench, slot, bound, fresh)
+
+
+def rebind_values(bench: Bench, slot: str, bound: tuple, fresh: tuple) -> None:
+    """The inputs that are no tensors anew; the tensors stay the shared ones."""
+    if any(not isinstance(new, torch.Tensor) for new in fresh):
+        mixed = tuple(old if isinstance(old, torch.Tensor) else new for old, new in zip(bound, fresh))
+        bench.candidate.ask("bind", bench.timeout_s, slot=slot, inputs=mixed)
+
+
+def call_and_compare(
+    bench: Bench, slot: str, buffers: tuple, expected: tuple, case: Case, what: str, first: bool = False, late: str | None = None
+) -> dict[str, Any]:
+    """Call once and compare; `{error_norm, tolerance, worst_ratio}`.
+
+    Raises:
+        Rejected: the answer is wrong, or right only after everything on the device has finished.
+    """
+    limit = bench.timeout_s if first else bench.call_s
+    _clear(bench, buffers)
+    bench.candidate.ask("call", limit, slot=slot, late=late)
+    tolerance = bench.contract.TOLERANCES[case.dtype]
+    measured = compare(buffers, expected, tolerance)
+    if passes(measured, tolerance):
+        return {key: measured[key] for key in ("error_norm", "tolerance", "worst_ratio")}
+    details = _first_bad(buffers, expected, measured)
+    if bench.device == "cuda":
+        _clear(bench, buffers)
+        bench.candidate.ask("late", limit)
+        if passes(compare(buffers, expected, tolerance), tolerance):
+            hint = f"{what}: right only after a full synchronisation: work was left on another stream or thread"
+            raise Rejected("correctness", "race", hint, case=case.name, **details)
+    hint = (
+        f"{what}: error norm {measured['error_norm']:.3g} (limit {tolerance.norm:g}), worst element at "
+        f"{measured['worst_ratio']:.3g} times its limit"
     )
+    raise Rejected("correctness", "mismatch", hint, case=case.name, **details)
 
 
-def _passes(measured: dict[str, Any], tolerance: Tolerance) -> bool:
-    return measured["error_norm"] <= tolerance.norm and measured["worst_ratio"] <= 1
+def _clear(bench: Bench, buffers: tuple) -> None:
+    """Fill with NaN (every bit set), so that a copy that never came shows."""
+    for buffer in buffers:
+        buffer.view(torch.uint8).fill_(0xFF) if buffer.dim() else buffer.reshape(1).view(torch.uint8).fill_(0xFF)
+    bench.settle()
 
 
-def _check_form(outputs: tuple, expected: tuple, dtypes: tuple, inputs: tuple, case: Case) -> None:
-    if len(outputs) != len(expected):
-        raise Rejected("correctness", "type", f"{case.name}: {len(outputs)} outputs; the contract asks for {len(expected)}")
-    device = next(value.device for value in inputs if isinstance(value, torch.Tensor))
-    taken = {value.untyped_storage().data_ptr() for value in inputs if isinstance(value, torch.Tensor)}
-    for index, (out, ref, dtype) in enumerate(zip(outputs, expected, dtypes)):
-        if type(out) is not torch.Tensor:
-            raise Rejected("correctness", "cheat", f"{case.name}: output {index} is a {type(out).__name__}, not exactly torch.Tensor")
-        form, asked = (tuple(out.shape), out.dtype, out.device), (tuple(ref.shape), dtype, device)
-        if form != asked:
-            raise Rejected("correctness", "type", f"{case.name}: output {index} is {form}; the contract asks for {asked}")
-        address = out.untyped_storage().data_ptr()
-        if out.numel() and address in taken:
-            raise Rejected("correctness", "cheat", f"{case.name}: output {index} shares its memory with an input or another output")
-        taken.add(address)
+def _first_bad(buffers: tuple, expected: tuple, measured: dict[str, Any]) -> dict[str, Any]:
+    """`{expected, actual, first_bad}` of the first wrong element, for a Finding."""
+    index, output = measured.get("first_bad"), measured.get("output", 0)
+    if index is None:
+        return {}
+    many = f"output {output}: " if len(buffers) > 1 else ""
+    wanted, got = expected[output][tuple(index)].item(), buffers[output][tuple(index)].item()
+    return {"expected": f"{many}{wanted:.9g}", "actual": f"{many}{got:.9g}", "first_bad": tuple(index)}
 
 
-def _check_unchanged(inputs: tuple, pristine: tuple, case: Case) -> None:
-    for index, (now, before) in enumerate(zip(inputs, pristine)):
-        if isinstance(now, torch.Tensor) and not torch.equal(_bits(now), _bits(before)):
-            raise Rejected("correctness", "cheat", f"{case.name}: the candidate changed its input {index}")
+def _check_unchanged(bound: tuple, pristine: tuple, case: Case) -> None:
+    for index, (now, before) in enumerate(zip(bound, pristine)):
+        if isinstance(now, torch.Tensor) and not torch.equal(bits(now), bits(before)):
+            raise Rejected("correctness", "cheat", f"the candidate changed its input {index}", case=case.name)
 
 
-def _bits(tensor: torch.Tensor) -> torch.Tensor:
-    """Bytes, so that NaN equals itself; for dtypes without `==` too."""
-    return tensor.contiguous().view(torch.uint8) if tensor.dim() else tensor.reshape(1).view(torch.uint8)
-
-
-def _cloned(inputs: tuple) -> tuple:
-    return tuple(value.clone() if isinstance(value, torch.Tensor) else value for value in inputs)
-
-
-def _refreshed(inputs: tuple, fresh: tuple) -> list[Any]:
-    """The old tensors, now holding the fresh data, with the fresh scalars."""
-    return [old if isinstance(old, torch.Tensor) else new for old, new in zip(inputs, fresh)]
-
-
-def _poison(expected: tuple, dtypes: tuple, device: str) -> None:
-    """Leave NaN in the allocator's free blocks of each output's size, so that an element never written shows."""
-    blocks = [
-        torch.empty(max(1, ref.numel()) * size, dtype=torch.uint8, device=device).fill_(0xFF)  # all bits set is NaN in every float format
-        for ref, dtype in zip(expected, dtypes)
-        for size in (dtype.itemsize, torch.float32.itemsize)
-        for _ in range(POISON_COPIES)
-    ]
-    del blocks
+def _check_bits(bench: Bench, buffers: tuple, case: Case) -> None:
+    """The same data must give the same bits in every call."""
+    first = tuple(bits(buffer).clone() for buffer in buffers)
+    for _ in range(REPEATS):
+        bench.candidate.ask("call", bench.call_s, slot="b")
+        for index, (was, buffer) in enumerate(zip(first, buffers)):
+            if not torch.equal(was, bits(buffer)):
+                hint = f"declared deterministic, but output {index} differs between two calls on the same data"
+                raise Rejected("correctness", "mismatch", hint, case=case.name)

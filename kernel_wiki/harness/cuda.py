@@ -1,9 +1,10 @@
-"""CUDA C++ kernels called on torch tensors: compile with nvcc, load with cuda.core, launch on torch's current stream.
+"""CUDA C++ kernels called on torch tensors: compile with nvcc, load and launch with the driver on torch's current stream.
 
     kernel = load_kernel(Path(__file__).with_suffix(".cu"), "copy_vector", defines={"TILE": "128"})
     kernel((blocks,), (256,), source, destination, i64(n))
 
-`load_kernel` remembers what it loaded, so an implementation calls it inside `run` and never at import.
+`load_kernel` remembers what it loaded, so an implementation calls it inside `run` and never at import. The driver is called through
+cuda.bindings, which torch's CUDA wheels for Linux depend on since 2.10.
 """
 
 from __future__ import annotations
@@ -53,20 +54,23 @@ class CudaKernel:
 
     Tensors pass as pointers, ints as int32 (`i64(x)` as int64), floats as float32, a TensorMap by value. The grid counts blocks, also
     with a cluster. Opting in to large shared memory is done once for each size, so that a launch costs a few microseconds of host time.
+
+    Raises:
+        LookupError: the cubin has no kernel of that name.
+        RuntimeError: the driver refused the cubin, or there is no device.
     """
 
     def __init__(self, cubin: Path, name: str) -> None:
         from cuda.bindings import driver
-        from cuda.core import Device, ObjectCode
 
-        torch.cuda.init()
-        device = Device(torch.cuda.current_device())
-        device.set_current()
+        _enter_primary_context(driver)
         self.name = name
         self._driver = driver
-        self._code = ObjectCode.from_cubin(str(cubin))
-        handle = driver.CUkernel(int(self._code.get_kernel(name).handle))
-        self._function = _check(driver.cuKernelGetFunction(handle), f"{name}: cuKernelGetFunction")
+        self._library = _check(driver.cuLibraryLoadFromFile(bytes(cubin), [], [], 0, [], [], 0), f"{name}: loading {cubin.name}")
+        status, kernel = driver.cuLibraryGetKernel(self._library, name.encode())
+        if status == driver.CUresult.CUDA_ERROR_NOT_FOUND:
+            raise LookupError(f'the source has no extern "C" kernel "{name}"')
+        self._function = _check(driver.cuKernelGetFunction(_check((status, kernel), name)), f"{name}: cuKernelGetFunction")
         static = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES
         self._smem_opted_in = DEFAULT_SMEM_LIMIT_BYTES - _check(driver.cuFuncGetAttribute(static, self._function), f"{name}: shared memory")
         self._cluster_opted_in = False
@@ -165,6 +169,18 @@ def tensor_map_2d(tensor: torch.Tensor, box_rows: int, box_cols: int, swizzle: s
         what = f"{tuple(tensor.shape)} {tensor.dtype}, box {(box_rows, box_cols)}, swizzle {swizzle}"
         raise RuntimeError(f"tensor map of {what}: the driver answered {status}; pitch and address must be multiples of 16 bytes")
     return made
+
+
+def _enter_primary_context(driver: Any) -> None:
+    """Make the context that torch uses on its current device current in this thread, where torch may not have touched it yet.
+
+    Raises:
+        RuntimeError: there is no device.
+    """
+    torch.cuda.init()
+    device = _check(driver.cuDeviceGet(torch.cuda.current_device()), "cuDeviceGet")
+    context = _check(driver.cuDevicePrimaryCtxRetain(device), "cuDevicePrimaryCtxRetain")  # never released: kernels stay loaded
+    _check(driver.cuCtxSetCurrent(context), "cuCtxSetCurrent")
 
 
 def _argument(value: Any) -> Any:

@@ -54,14 +54,14 @@ def describe(device: str) -> dict[str, Any]:
 
 
 def toolchain() -> dict[str, str]:
-    """Versions of what compiled and ran: torch, its CUDA, triton, nvcc, cuda-core."""
+    """Versions of what compiled and ran: torch, its CUDA, triton, cuda-bindings, nvcc."""
     import platform
     from importlib.metadata import PackageNotFoundError, version
 
     import torch
 
     found = {"python": platform.python_version(), "torch": torch.__version__, "torch_cuda": torch.version.cuda or "none"}
-    for package in ("triton", "cuda-core", "cuda-bindings"):
+    for package in ("triton", "cuda-bindings"):
         try:
             found[package] = version(package)
         except PackageNotFoundError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import re
@@ -9,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ZOO = Path(__file__).resolve().parent.parent / "zoo"
+ATTEMPTS_FOLDER = "attempts"
+"""`kernel_wiki/attempts/<operator>/`, beside the zoo: implementations that are right and were slower than their parent."""
 COMPILE_FOLDER = "compile"
 """The folder in `validation/` of the lane without a GPU; every other one is a GPU's."""
 
@@ -20,6 +23,19 @@ class Entry:
     operator: str
     name: str
     folder: Path
+    """Of its source."""
+    contract: Path | None = None
+    """The contract's path where that stands elsewhere than beside the source."""
+
+    @property
+    def contract_path(self) -> Path:
+        """The module that says what it is checked against."""
+        return self.contract or self.folder / "contract.py"
+
+    @property
+    def is_attempt(self) -> bool:
+        """Kept because it is right and slower than its parent."""
+        return self.folder.parent.name == ATTEMPTS_FOLDER
 
     @property
     def id(self) -> str:
@@ -75,8 +91,21 @@ def wrong_variants(operator: str, zoo: Path = ZOO) -> list[Entry]:
     return [entry for entry in _modules(operator, zoo) if entry.is_wrong]
 
 
+def attempts(operator: str, zoo: Path = ZOO) -> list[Entry]:
+    """The failed attempts at an operator, sorted by name; their folder stands beside the zoo, their contract is the operator's."""
+    names = sorted(path.stem for path in (zoo.parent / ATTEMPTS_FOLDER / operator).glob("*.py") if not path.name.startswith("_"))
+    return [attempt_entry(operator, name, zoo) for name in names]
+
+
+def attempt_entry(operator: str, name: str, zoo: Path = ZOO) -> Entry:
+    """One failed attempt, whether its files are there or not."""
+    return Entry(operator, name, zoo.parent / ATTEMPTS_FOLDER / operator, zoo / operator / "contract.py")
+
+
 def select(what: str, zoo: Path = ZOO, wrong: bool = False) -> list[Entry]:
     """Entries named by `all`, an operator, `operator/name`, or several of these between commas, each once.
+
+    `attempts`, `attempt/operator` and `attempt/operator/name` name failed attempts in the same way.
 
     Raises:
         LookupError: nothing has that name; the message lists what there is.
@@ -84,6 +113,8 @@ def select(what: str, zoo: Path = ZOO, wrong: bool = False) -> list[Entry]:
     if "," in what:
         return list(dict.fromkeys(entry for part in what.split(",") for entry in select(part.strip(), zoo, wrong)))
     listed = wrong_variants if wrong else implementations
+    if what == "attempts" or what.startswith("attempt/"):
+        listed, what = attempts, what.partition("/")[2] or "all"
     operator, _, name = what.partition("/")
     chosen = operators(zoo) if what == "all" else [operator]
     found = [entry for each in chosen for entry in listed(each, zoo) if not name or entry.name == name]
@@ -95,8 +126,47 @@ def select(what: str, zoo: Path = ZOO, wrong: bool = False) -> list[Entry]:
 
 def source_hashes(operator: str, impl: str, zoo: Path = ZOO) -> dict[str, str]:
     """File name to sha256 of everything that decides what a record says: the module, its .cu if any, and the contract."""
-    paths = [zoo / operator / f"{impl}.py", zoo / operator / f"{impl}.cu", zoo / operator / "contract.py"]
-    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths if path.exists()}
+    return entry_hashes(Entry(operator, impl, zoo / operator))
+
+
+def entry_hashes(entry: Entry) -> dict[str, str]:
+    """The same of an entry, whose contract may stand elsewhere. How a wrong variant should be rejected is no part of what runs."""
+    paths = [entry.source, entry.source.with_suffix(".cu"), entry.contract_path]
+    texts = {path.name: path.read_bytes() for path in paths if path.exists()}
+    if entry.is_wrong and entry.source.name in texts:
+        texts[entry.source.name] = re.sub(rb"^REJECTED_AS = .*$", b"", texts[entry.source.name], flags=re.MULTILINE)
+    return {name: hashlib.sha256(text).hexdigest() for name, text in texts.items()}
+
+
+def tree_hash(zoo: Path) -> str:
+    """One hash over every source and page of the zoo and of this package, so that a candidate that rewrites one is found out."""
+    digest = hashlib.sha256()
+    for path in sorted(path for folder in (Path(zoo), Path(__file__).parent) for path in folder.rglob("*")):
+        if path.suffix in (".py", ".cu", ".md"):
+            with contextlib.suppress(OSError):  # gone since it was listed: the hash differs all the same
+                digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def is_deterministic(entry: Entry) -> bool:
+    """Whether the module states `DETERMINISTIC = True`; read, not imported."""
+    return entry.source.exists() and bool(re.search(r"^DETERMINISTIC = True\b", entry.source.read_text(encoding="utf-8"), re.MULTILINE))
+
+
+def front_value(entry: Entry, key: str) -> str | None:
+    """A one-line value of the page's front matter, without quotes; None without page or key."""
+    page = entry.folder / f"{entry.name}.md"
+    if not page.exists():
+        return None
+    front = page.read_text(encoding="utf-8").split("\n---", 1)[0]
+    line = re.search(rf"^{key}:\s*(.+?)\s*$", front, re.MULTILINE)
+    return line[1].strip("\"'") if line else None
+
+
+def front_list(entry: Entry, key: str) -> list[str]:
+    """A one-line list `[a, b]` of the page's front matter; empty without it."""
+    value = front_value(entry, key) or ""
+    return [word.strip(" \"'") for word in value.strip("[]").split(",") if word.strip(" \"'")] if value.startswith("[") else []
 
 
 def targets(operator: str, impl: str, zoo: Path = ZOO) -> list[str]:
@@ -109,6 +179,11 @@ def targets(operator: str, impl: str, zoo: Path = ZOO) -> list[str]:
     return [word.strip(" \"'") for word in line[1].split(",") if word.strip()] if line else []
 
 
+def parent_of(entry: Entry) -> str | None:
+    """The id in the `parent` line of its page, such as `zoo/copy/cuda_vector`; None without a page or that line."""
+    return front_value(entry, "parent")
+
+
 def gpu_slug(name: str) -> str:
     """Folder name of a product: `NVIDIA H200` -> `nvidia-h200`."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
@@ -116,7 +191,12 @@ def gpu_slug(name: str) -> str:
 
 def record_path(operator: str, impl: str, slug: str, zoo: Path = ZOO) -> Path:
     """Where the record of that GPU (or of the compile lane) is kept."""
-    return zoo / operator / "validation" / slug / f"{impl}.json"
+    return entry_record_path(Entry(operator, impl, zoo / operator), slug)
+
+
+def entry_record_path(entry: Entry, slug: str) -> Path:
+    """The same of an entry: beside its source."""
+    return entry.folder / "validation" / slug / f"{entry.name}.json"
 
 
 def record_status(operator: str, impl: str, gpu: str | None = None, zoo: Path = ZOO) -> RecordStatus:

@@ -106,7 +106,7 @@ def _run_nvcc(source: Path, flags: list[str], cubin: Path, log: Path) -> None:
         )
     except subprocess.TimeoutExpired as error:
         raise CompileError(f"{source.name}: nvcc took longer than {TIMEOUT_S} s") from error
-    text = done.stdout + done.stderr
+    text = (done.stdout + done.stderr).replace(f"{source.parent}{os.sep}", "")  # file names are enough, and no place on this machine
     if done.returncode:
         partial.unlink(missing_ok=True)
         raise CompileError(f"{source.name}: nvcc failed with exit status {done.returncode}\n{first_errors(text)}")

@@ -8,41 +8,41 @@ from typing import Any
 
 from . import discover
 from .discover import Entry
+from .findings import Finding, answer, rejected
 
 SCHEMA = 1
+UNTIMED = "not timed"
+"""How the hint of a record begins whose timing did not fit the time."""
 DIGITS = 4
 """Significant digits of errors; more would change with every run and say nothing."""
 
 
 def build(entry: Entry, result: dict[str, Any], gpu: dict[str, Any], date: str, seed: int) -> dict[str, Any]:
     """The record of one judged implementation; sanitizer verdicts and ncu metrics are added by the steps that make them."""
-    zoo = entry.folder.parent
     return {
         "schema": SCHEMA,
         "operator": entry.operator,
         "impl": entry.name,
-        "verdict": result["verdict"],
-        "stage": result.get("stage"),
-        "category": result.get("category"),
-        "hint": result.get("hint"),
+        **answer(result),
         "gpu": result.get("gpu", gpu),
         "toolchain": result.get("toolchain", {}),
         "date": date,
-        "hashes": discover.source_hashes(entry.operator, entry.name, zoo),
+        "hashes": discover.entry_hashes(entry),
+        "isolation": result.get("isolation", {}),
         "seed": seed,
         "cases": [_rounded(case) for case in result.get("cases", [])],
         "timings": result.get("timings", []),
         "ceilings": result.get("ceilings", {}),
         "clocks": result.get("clocks", {}),
         "resources": compiled_resources(entry, result.get("gpu", gpu)),
-        "sanitizer": {},
-        "ncu": {},
+        "sanitizer": result.get("sanitizer", {}),
+        "ncu": result.get("ncu", {}),
     }
 
 
-def reject(record: dict[str, Any], stage: str, category: str, hint: str) -> None:
+def reject(record: dict[str, Any], finding: Finding) -> None:
     """Turn an accepted record into a rejected one, in place."""
-    record.update(verdict="rejected", stage=stage, category=category, hint=hint)
+    record.update(rejected(finding))
 
 
 def compiled_resources(entry: Entry, gpu: dict[str, Any]) -> dict[str, Any]:

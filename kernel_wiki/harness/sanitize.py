@@ -7,10 +7,13 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-DEFAULT_TOOLS = ("memcheck",)
-CUDA_TOOLS = ("racecheck", "synccheck")
-"""For hand-written CUDA C++ as well: Triton places its own barriers."""
-TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
+from .findings import Finding
+
+TOOLS = ("memcheck", "initcheck", "racecheck", "synccheck")
+ANY_KERNEL = ("memcheck", "initcheck")
+"""The other two are for hand-written CUDA C++: Triton places its own barriers."""
+TOGETHER = 8
+"""Entries in one process of a tool for any kernel. The other two, seen not to come back from kernels that spin on an mbarrier, take one."""
 ERROR_EXIT = 86
 """Exit status for a finding; no Python process ends with it by itself."""
 ERROR_LINES = 4
@@ -50,3 +53,10 @@ def verdict(returncode: int, log: str, finished: bool) -> dict[str, Any]:
     if not finished:
         return {"verdict": "error", "detail": f"the process ended with status {returncode} and no result"}
     return {"verdict": "pass"}
+
+
+def finding(tool: str, found: dict[str, Any]) -> Finding:
+    """Why a failing verdict rejects; the location is the first source line, else the first kernel, that the tool named."""
+    detail = found["detail"]
+    where = re.search(r"([\w.-]+\.(?:cu|py):\d+)", detail) or re.search(r"\bat (?:void )?(\w+)", detail)
+    return Finding("run", CATEGORIES[tool], f"{tool}: {detail}", where[1] if where else None)

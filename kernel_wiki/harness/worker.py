@@ -1,9 +1,11 @@
-"""The isolated process: `python -m kernel_wiki.harness.worker request.json result.json [--wait]`.
+"""The isolated process: `python -m kernel_wiki.harness.worker request.json result.json [--wait] [--signed]`.
 
-A request is `{mode, zoo, entries: [[operator, name]], device, seed, rounds, cases, max_bytes}`. Modes: `check` and `time` judge the one
-entry, `run` calls every entry on small cases (under a sanitizer), `profile` calls each once on a timed case between profiler marks,
-`compile` builds the one entry for its targets. The result is a JSON object; where the process dies, its last stage and case stand in
-`result.json.progress`.
+A request is `{mode, zoo, entries: [[operator, name, folder, contract | null]], device, seed, rounds, cases, max_bytes}`. Modes: `check`,
+`warm` and `time` make this process a referee, which keeps candidates in processes of their own; `run` calls every entry here on small cases
+(under a sanitizer), `profile` calls each once on a timed case between profiler marks, `compile` builds the one entry for its targets. The
+result is a JSON object under a line with its signature: with `--signed` the key is the first line of the standard input, which no candidate
+sees, and the request is removed once it is read, for it holds the seed. Where the process dies, its last stage and case stand in
+`result.json.progress`, and what `time` had finished in the result.
 """
 
 from __future__ import annotations
@@ -15,8 +17,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from . import sandbox
 from .discover import Entry
-from .findings import Rejected, from_exception
+from .findings import from_exception, rejected
+from .process import sign
+from .referee import check, entries_of, prestart, time_entries, warm
 
 Report = Any
 """Called with (stage, case name) before each step."""
@@ -26,12 +31,18 @@ def main(arguments: list[str]) -> int:
     """Carry out one request and write its result; the exit status says only whether a result was written."""
     request = json.loads(Path(arguments[0]).read_text(encoding="utf-8"))
     result_path = Path(arguments[1])
-    progress = result_path.with_name(result_path.name + ".progress")
+    progress, secret = result_path.with_name(result_path.name + ".progress"), ""
+    if "--signed" in arguments:
+        Path(arguments[0]).unlink()
+        sandbox.adopt()
     if "--wait" in arguments:  # imports are done while another worker has the GPU
         import torch  # noqa: F401
         import triton  # noqa: F401
 
-        sys.stdin.readline()
+        if request["mode"] == "time":
+            prestart(request)
+    if "--signed" in arguments:
+        secret = sys.stdin.readline().strip()
 
     if os.environ.get("TRITON_INTERPRET") == "1":
         from .interpreter import repair
@@ -43,62 +54,28 @@ def main(arguments: list[str]) -> int:
         with progress.open("a", encoding="utf-8") as file:
             file.write(f"{stage}\t{case}\n")
 
+    def keep(result: dict[str, Any]) -> None:
+        partial = result_path.with_name(result_path.name + ".partial")
+        body = json.dumps(result)
+        partial.write_text(f"{sign(body, secret)}\n{body}", encoding="utf-8")
+        partial.replace(result_path)
+
+    report.keep = keep
     report("static")
     try:
         result = MODES[request["mode"]](request, report)
     except Exception as error:
-        result = {"verdict": "rejected", **from_exception(error, report.stage).as_dict()}
-    partial = result_path.with_name(result_path.name + ".partial")
-    partial.write_text(json.dumps(result), encoding="utf-8")
-    partial.replace(result_path)
+        result = rejected(from_exception(error, report.stage))
+    keep(result)
+    if "--signed" in arguments:
+        sandbox.kill_below(os.getpid())
     return 0
 
 
-def _entries(request: dict[str, Any]) -> list[Entry]:
-    return [Entry(operator, name, Path(request["zoo"]) / operator) for operator, name in request["entries"]]
-
-
 def _load(entry: Entry) -> tuple[ModuleType, Any]:
-    """Contract first: the candidate must not be able to alter what it is checked against before that is loaded."""
     from .load import load_candidate, load_module
 
-    return load_module(entry.folder / "contract.py", entry.operator), load_candidate(entry.source, entry.operator)
-
-
-def judge(request: dict[str, Any], report: Report) -> dict[str, Any]:
-    """Check every case, then time the timed ones if the mode asks for it.
-
-    Raises:
-        Rejected: the contract has no case that fits the request.
-    """
-    from .correctness import check_case
-    from .device import describe, toolchain
-    from .load import chosen_cases
-
-    (entry,) = _entries(request)
-    device = request["device"]
-    contract, run = _load(entry)
-    cases = chosen_cases(contract, request.get("cases", ""), request.get("max_bytes"))
-    if not cases:
-        raise Rejected("static", "symbol", f"no case of {entry.operator} fits the request; a check that ran over nothing has failed")
-    result: dict[str, Any] = {"gpu": describe(device), "toolchain": toolchain(), "cases": [], "timings": []}
-    try:
-        for number, case in enumerate(cases):
-            report("run", case.name)
-            result["cases"].append(check_case(run, contract, case, device, request["seed"] + 2 * number))
-        if request["mode"] == "time":
-            from .measure import measure
-
-            report("measure")
-            result.update(measure(run, contract, [case for case in cases if case.timed], request, report))
-        elif request.get("warm"):
-            from .measure import warm_baselines
-
-            report("measure")
-            warm_baselines(contract, [case for case in cases if case.timed], request["seed"])
-    except Exception as error:
-        return {**result, "verdict": "rejected", **from_exception(error, report.stage).as_dict()}
-    return {**result, "verdict": "accepted", "stage": None, "category": None, "hint": None}
+    return load_module(entry.contract_path, entry.operator), load_candidate(entry.source, entry.operator)
 
 
 def run_small(request: dict[str, Any], report: Report) -> dict[str, Any]:
@@ -108,7 +85,7 @@ def run_small(request: dict[str, Any], report: Report) -> dict[str, Any]:
     from .correctness import make_inputs
     from .load import small_cases
 
-    for entry in _entries(request):
+    for entry in entries_of(request):
         contract, run = _load(entry)
         for case in small_cases(contract):
             report("run", f"{entry.id} {case.name}")
@@ -129,7 +106,7 @@ def run_profiled(request: dict[str, Any], report: Report) -> dict[str, Any]:
     from .profile import launch_marker
 
     cases = {}
-    for entry in _entries(request):
+    for entry in entries_of(request):
         contract, run = _load(entry)
         case = timed_case(contract)
         if case is None:
@@ -153,12 +130,12 @@ def build(request: dict[str, Any], report: Report) -> dict[str, Any]:
     from .compile import compile_entry
     from .load import load_module
 
-    (entry,) = _entries(request)
+    (entry,) = entries_of(request)
     report("compile")
     return compile_entry(entry, load_module(entry.source, entry.operator))
 
 
-MODES = {"check": judge, "time": judge, "run": run_small, "profile": run_profiled, "compile": build}
+MODES = {"check": check, "warm": warm, "time": time_entries, "run": run_small, "profile": run_profiled, "compile": build}
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

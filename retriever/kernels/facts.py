@@ -44,3 +44,5 @@ class KernelFacts:
     """Tile sizes and launch constants read as numbers: `{"BLOCK_M": 128, "num_warps": 8, "__launch_bounds__": 256}`."""
     notes: tuple[str, ...] = ()
     """What could not be read, each with its line."""
+    instructions: tuple[Fact, ...] = ()
+    """What a listing (PTX, SASS) counts: `id` an instruction, or once linked the id of its page; `why` says how often."""

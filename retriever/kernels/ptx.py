@@ -71,6 +71,9 @@ _DTYPES: tuple[Pattern, ...] = (
 )
 _ENTRY = re.compile(r"\.entry\s+([\w$]+)")
 _LIMIT = re.compile(r"\.(maxntid|reqntid|minnctapersm|maxnreg|reqnctapercluster)\s+(\d+)")
+_INSTRUCTION = re.compile(r"^[ \t{]*(?:@!?%?[\w$]+[ \t]+)?([a-z]\w*(?:\.[\w:]+)+)(?=[\s;])", re.M)
+NOT_TELLING = ("mov", "cvta", "setp", "bra", "ret", "add", "sub", "mad", "mul", "shl", "shr", "and", "or", "selp")
+"""Instructions of every kernel; they are not listed."""
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.S)
 
 
@@ -96,4 +99,15 @@ def read_ptx(text: str, source_name: str) -> KernelFacts:
         features=tuple(find_facts(code, INSTRUCTION_FEATURES)),
         tiles={name: int(value[:9]) for name, value in _LIMIT.findall(code)},
         notes=() if whole else ("line 1: no .version line or no .entry: read as a fragment of PTX",),
+        instructions=_counted(code),
     )
+
+
+def _counted(code: str) -> tuple[Fact, ...]:
+    """Spelled-out instructions with how often each stands there, the most frequent first; what every kernel has is left out."""
+    found: dict[str, list[int]] = {}
+    for match in _INSTRUCTION.finditer(code):
+        if match[1].split(".")[0] not in NOT_TELLING and not match[1].startswith("ld.param"):
+            found.setdefault(match[1], []).append(match.start(1))
+    ordered = sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
+    return tuple(Fact(name, code.count("\n", 0, places[0]) + 1, f"{len(places)} times") for name, places in ordered)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from retriever.kernels.facts import KernelFacts
+from retriever.kernels.sass import is_sass, read_sass
 
 MAX_READ_CHARS = 150_000
 """What is read of one file: hand-written kernels are shorter, and a generated file shows its kind at its start. About 1 s of work."""
@@ -28,7 +29,7 @@ _PYTHON_LINE = re.compile(r"^(?:import \w|from [\w.]+ import |def \w+\(|@\w)", r
 def read_kernel(text: str, source_name: str) -> KernelFacts:
     """The facts of a kernel's source; text that is in no known language is read by patterns, with `parsed` False."""
     text, note = _cut(text)
-    language = detect_language(text, source_name)
+    language = "sass" if is_sass(text) else detect_language(text, source_name)
     if language == "cuda" and source_name.lower().endswith(".py"):
         language, text = ("cuda", embedded) if (embedded := _embedded_cuda(text)) else ("host", text)
     facts = _reader(language)(text, source_name)
@@ -65,6 +66,8 @@ def detect_language(text: str, source_name: str) -> str:
 
 def _reader(language: str) -> Callable[[str, str], KernelFacts]:
     """The reader of a language, imported only when it is needed: the CUDA grammar is a compiled module."""
+    if language == "sass":
+        return read_sass
     if language == "ptx":
         from retriever.kernels.ptx import read_ptx
 

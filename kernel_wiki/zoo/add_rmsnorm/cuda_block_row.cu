@@ -1,5 +1,7 @@
 // Residual add + RMSNorm, one block a row: x and the residual are read once, their sum stays in registers until it is scaled.
-// Defines: DTYPE (FP32 or BF16), ALIGNED (1: rows are a multiple of 16 bytes), ACCESSES (per thread), THREADS (multiple of 32).
+// Rows of x and of the residual start `x_pitch` and `residual_pitch` elements apart, those of the results follow each other.
+// Defines: DTYPE (FP32 or BF16), ALIGNED (1: all rows start on 16 bytes and are a multiple of them long), DENSE (1: both pitches are cols,
+// which saves some ten registers), ACCESSES (per thread), THREADS (multiple of 32).
 
 #define FP32 0
 #define BF16 1
@@ -68,16 +70,21 @@ __device__ float block_sum(float value) {
 
 extern "C" __global__ void __launch_bounds__(THREADS)
 add_rmsnorm_block_row(const Element* __restrict__ x, const Element* __restrict__ residual, const Element* __restrict__ weight,
-                      Element* __restrict__ normed, Element* __restrict__ total, float eps, int cols) {
-    const long long start = (long long)blockIdx.x * cols;
+                      Element* __restrict__ normed, Element* __restrict__ total, float eps, int cols, int x_pitch, int residual_pitch) {
+#if DENSE
+    x_pitch = residual_pitch = cols;
+#endif
+    const long long start = (long long)blockIdx.x * cols;  // of both results
+    const Element* x_row = x + (long long)blockIdx.x * x_pitch;
+    const Element* residual_row = residual + (long long)blockIdx.x * residual_pitch;
     Access sums[ACCESSES], others[ACCESSES], weights[ACCESSES];
 #pragma unroll
     for (int k = 0; k < ACCESSES; ++k) {
         const int col = (k * THREADS + threadIdx.x) * WIDTH;
         sums[k] = others[k] = weights[k] = zero();  // zeros past the end of the row add nothing to the sum of squares
         if (col < cols) {
-            sums[k] = __ldcs(reinterpret_cast<const Access*>(x + start + col));
-            others[k] = __ldcs(reinterpret_cast<const Access*>(residual + start + col));
+            sums[k] = __ldcs(reinterpret_cast<const Access*>(x_row + col));
+            others[k] = __ldcs(reinterpret_cast<const Access*>(residual_row + col));
             weights[k] = __ldg(reinterpret_cast<const Access*>(weight + col));  // fetched before the barrier that it is used behind
         }
     }

@@ -9,6 +9,7 @@ import torch
 from kernel_wiki.harness.contract import CudaSpec
 from kernel_wiki.harness.cuda import load_kernel
 
+DETERMINISTIC = True
 SOURCE = Path(__file__).with_suffix(".cu")
 DTYPES = {torch.float32: "FP32", torch.bfloat16: "BF16"}
 ACCESSES = {True: 4, False: 8}
@@ -26,23 +27,26 @@ def run(
     *,
     threads: int | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """`(normed, x + residual)` for (M, N) contiguous, 16-byte aligned x and residual.
+    """`(normed, x + residual)` for (M, N) x and residual with contiguous rows; 16-byte accesses where all rows start on 16 bytes.
 
     Raises:
         ValueError: a row is too long for the registers of one block.
     """
     rows, columns = x.shape
     width = 16 // x.element_size()
-    aligned = columns % width == 0
+    pitches = x.stride(0), residual.stride(0)
+    bases_aligned = all(tensor.data_ptr() % 16 == 0 for tensor in (x, residual, weight))
+    aligned = bases_aligned and all(size % width == 0 for size in (columns, *pitches))
+    dense = pitches == (columns, columns)
     accesses_a_row = columns // width if aligned else columns
     threads = threads or block_threads(accesses_a_row, ACCESSES[aligned])
     accesses = -(-accesses_a_row // threads)
     if accesses > MAX_ACCESSES[aligned]:
         limit = MAX_ACCESSES[aligned] * MAX_THREADS * (width if aligned else 1)
         raise ValueError(f"rows of {columns} elements on {threads} threads; a block of {MAX_THREADS} holds at most {limit} of them")
-    kernel = load_kernel(SOURCE, "add_rmsnorm_block_row", defines=_defines(DTYPES[x.dtype], aligned, accesses, threads))
+    kernel = load_kernel(SOURCE, "add_rmsnorm_block_row", defines=_defines(DTYPES[x.dtype], aligned, dense, accesses, threads))
     normed, total = torch.empty_like(x), torch.empty_like(x)
-    kernel((rows,), (threads,), x, residual, weight, normed, total, float(eps), columns)
+    kernel((rows,), (threads,), x, residual, weight, normed, total, float(eps), columns, *pitches)
     return normed, total
 
 
@@ -53,12 +57,13 @@ def block_threads(accesses_a_row: int, accesses_a_thread: int) -> int:
 
 
 def compile_specs() -> list[CudaSpec]:
-    """Rows of 4,096 bf16, of 8,192 fp32, and of odd length."""
-    variants = (("BF16", True, 4, 128), ("FP32", True, 4, 512), ("BF16", False, 8, 1024))
+    """Rows of 4,096 bf16, of 8,192 fp32, of odd length, and of 4,096 bf16 in views with a pitch of their own."""
+    variants = (("BF16", True, False, 4, 128), ("FP32", True, True, 4, 512), ("BF16", False, True, 8, 1024), ("BF16", True, True, 4, 128))
     return [
-        CudaSpec(SOURCE.name, ("add_rmsnorm_block_row",), threads_per_block=variant[3], defines=_defines(*variant)) for variant in variants
+        CudaSpec(SOURCE.name, ("add_rmsnorm_block_row",), threads_per_block=variant[-1], defines=_defines(*variant)) for variant in variants
     ]
 
 
-def _defines(dtype: str, aligned: bool, accesses: int, threads: int) -> dict[str, str]:
-    return {"DTYPE": dtype, "ALIGNED": str(int(aligned)), "ACCESSES": str(accesses), "THREADS": str(threads)}
+def _defines(dtype: str, aligned: bool, dense: bool, accesses: int, threads: int) -> dict[str, str]:
+    layout = {"ALIGNED": str(int(aligned)), "DENSE": str(int(dense))}
+    return {"DTYPE": dtype, **layout, "ACCESSES": str(accesses), "THREADS": str(threads)}

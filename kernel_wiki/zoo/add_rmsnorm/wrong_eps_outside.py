@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import torch
 
+REJECTED_AS = ("correctness", "mismatch")
+
 
 def run(x: torch.Tensor, residual: torch.Tensor, weight: torch.Tensor, eps: float) -> tuple[torch.Tensor, torch.Tensor]:
     """Differs where the mean square is not far above eps."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import torch
 
+REJECTED_AS = ("correctness", "cheat")
+
 
 def run(x: torch.Tensor, residual: torch.Tensor, weight: torch.Tensor, eps: float) -> tuple[torch.Tensor, torch.Tensor]:
     """Right values once; the second call on the same arguments adds x again."""

@@ -6,6 +6,8 @@ import torch
 import triton
 import triton.language as tl
 
+REJECTED_AS = ("correctness", "mismatch")
+
 
 @triton.jit
 def add_rmsnorm_padded_mean(x_ptr, residual_ptr, weight_ptr, normed_ptr, sum_ptr, eps, n_cols, BLOCK_N: tl.constexpr):

@@ -12,6 +12,8 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 
 from kernel_wiki.harness.contract import TritonSpec, smem_limit_bytes
 
+DETERMINISTIC = True
+
 
 class Config(NamedTuple):
     """Queries and keys in a tile, and the launch options."""
@@ -96,10 +98,12 @@ def flash_forward_tma(
     q_desc, k_desc, v_desc, o_desc, S, scale,
     HEAD_DIM: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, CAUSAL: tl.constexpr, OVERLAP: tl.constexpr,
 ):  # fmt: skip
-    band = tl.program_id(0)
+    bands = tl.cdiv(S, BLOCK_M)
+    # One grid axis, bands of a head together: y and z stop at 65,535 blocks, which many short sequences pass.
+    band, head = tl.program_id(0) % bands, tl.program_id(0) // bands
     if CAUSAL:
-        band = tl.num_programs(0) - 1 - band  # longest jobs first
-    head, first_row = tl.program_id(1), band * BLOCK_M
+        band = bands - 1 - band  # longest jobs first
+    first_row = band * BLOCK_M
     q = _load(q_desc, head, first_row, BLOCK_M, HEAD_DIM)
     accumulator = tl.zeros((BLOCK_M, HEAD_DIM), dtype=tl.float32)
     row_sum = tl.zeros((BLOCK_M,), dtype=tl.float32)
@@ -137,7 +141,7 @@ def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool, *, conf
         for x, rows in ((q, config.block_m), (k, config.block_n), (v, config.block_n), (out, config.block_m))
     )
     scale = math.log2(math.e) / math.sqrt(head_dim)  # exp(x) = exp2(x * log2(e))
-    flash_forward_tma[(triton.cdiv(length, config.block_m), batch * heads)](
+    flash_forward_tma[(triton.cdiv(length, config.block_m) * batch * heads,)](
         q_desc, k_desc, v_desc, o_desc, length, scale,
         HEAD_DIM=head_dim, BLOCK_M=config.block_m, BLOCK_N=config.block_n, CAUSAL=causal, OVERLAP=config.overlap,
         num_warps=config.num_warps, num_stages=config.num_stages,

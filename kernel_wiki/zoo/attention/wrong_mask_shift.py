@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import torch
 
+REJECTED_AS = ("correctness", "mismatch")
+
 
 def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> torch.Tensor:
     """Hides key > query + 1 instead of key > query; exact without a mask and for S = 1."""

@@ -6,6 +6,7 @@ import math
 
 import torch
 
+REJECTED_AS = ("correctness", "mismatch")
 BLOCK_N = 64
 
 

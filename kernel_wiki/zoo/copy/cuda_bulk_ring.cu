@@ -1,5 +1,6 @@
 // Copy by the bulk-copy engine: global -> shared -> global in a ring of STAGES buffers, driven by one thread a block.
-// No data passes through registers; that thread only issues copies and waits for them.
+// No data passes through registers; that thread only issues copies and waits for them. A source that does not start on 16 bytes is
+// copied by the second kernel.
 // Defines: STAGES (buffers), CHUNK (bytes of one, a multiple of 16), DRAIN (stores still reading a buffer when it goes on).
 
 __device__ unsigned shared_address(const void* pointer) { return static_cast<unsigned>(__cvta_generic_to_shared(pointer)); }
@@ -61,4 +62,11 @@ extern "C" __global__ void copy_bulk_ring(const char* __restrict__ source, char*
         if (turn >= DRAIN && turn - DRAIN + STAGES < mine) load(turn - DRAIN + STAGES);
     }
     asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");  // shared memory must outlive the stores that read it
+}
+
+// What the copy engine refuses: a source off 16-byte boundaries. In pieces of two bytes, which divide every element's size and address.
+extern "C" __global__ void copy_pieces(const unsigned short* __restrict__ source, unsigned short* __restrict__ destination,
+                                       long long pieces) {
+    const long long step = (long long)gridDim.x * blockDim.x;
+    for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < pieces; i += step) destination[i] = source[i];
 }

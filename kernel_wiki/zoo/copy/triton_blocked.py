@@ -8,6 +8,7 @@ import triton.language as tl
 
 from kernel_wiki.harness.contract import TritonSpec
 
+DETERMINISTIC = True
 BLOCK_BYTES = 4096
 """Bytes a program moves: with 4 warps two 16-byte loads a thread, the fastest setting swept on an H200."""
 NUM_WARPS = 4
@@ -34,6 +35,9 @@ def run(x: torch.Tensor, *, block_bytes: int = BLOCK_BYTES, num_warps: int = NUM
 
 
 def compile_specs() -> list[TritonSpec]:
-    """The specialisation of the odd bf16 case."""
-    signature = {"x_ptr": "*bf16", "y_ptr": "*bf16", "n": "i32"}
-    return [TritonSpec(copy_blocked, signature, {"BLOCK": BLOCK_BYTES // 2}, num_warps=NUM_WARPS, divisible_by_16=("x_ptr", "y_ptr"))]
+    """The specialisations of the odd bf16 case, and of a length of 2^31 and above."""
+    pointers = {"x_ptr": "*bf16", "y_ptr": "*bf16"}
+    return [
+        TritonSpec(copy_blocked, pointers | {"n": length}, {"BLOCK": BLOCK_BYTES // 2}, NUM_WARPS, divisible_by_16=tuple(pointers))
+        for length in ("i64", "i32")
+    ]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import torch
 
+REJECTED_AS = ("correctness", "cheat")
+
 
 def run(x: torch.Tensor) -> torch.Tensor:
     """A view of x: the contract asks for newly allocated memory, and a later write to x changes the answer."""

@@ -9,6 +9,7 @@ import torch
 from kernel_wiki.harness.contract import CudaSpec
 from kernel_wiki.harness.cuda import load_kernel
 
+DETERMINISTIC = True
 SOURCE = Path(__file__).with_suffix(".cu")
 BLOCK_M, BLOCK_N = 128, 256
 THREADS = 256

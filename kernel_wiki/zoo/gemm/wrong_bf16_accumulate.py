@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+REJECTED_AS = ("correctness", "mismatch")
 STEP = 64
 
 

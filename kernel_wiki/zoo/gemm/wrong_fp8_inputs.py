@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import torch
 
+REJECTED_AS = ("correctness", "mismatch")
+
 
 def run(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """The product of the quantised matrices, computed in bf16 so that the answer is what fp8 hardware would give."""

@@ -1,6 +1,8 @@
 // Row softmax, one block a row: the row lies in the block's registers; warp shuffles and one exchange through shared memory
 // reduce the maximum, and the same again the sum.
-// Defines: DTYPE (FP32, BF16 or FP16), ALIGNED (1: rows are a multiple of 16 bytes), ACCESSES (per thread), THREADS (multiple of 32).
+// Rows of x start `pitch` elements apart, rows of y follow each other.
+// Defines: DTYPE (FP32, BF16 or FP16), ALIGNED (1: rows of x and y start on 16 bytes and are a multiple of them long),
+// ACCESSES (per thread), THREADS (multiple of 32).
 
 #define FP32 0
 #define BF16 1
@@ -91,9 +93,9 @@ __device__ float block_reduce(float value, float identity, float* parts, Combine
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-softmax_block_row(const Element* __restrict__ x, Element* __restrict__ y, int cols) {
+softmax_block_row(const Element* __restrict__ x, Element* __restrict__ y, int cols, int pitch) {
     __shared__ float tops[WARPS], sums[WARPS];
-    const Element* x_row = x + (long long)blockIdx.x * cols;
+    const Element* x_row = x + (long long)blockIdx.x * pitch;
     Element* y_row = y + (long long)blockIdx.x * cols;
 
     float value[ACCESSES * WIDTH];

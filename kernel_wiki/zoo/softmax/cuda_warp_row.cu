@@ -1,5 +1,7 @@
 // Row softmax, one warp a row: the row lies in the registers of 32 lanes and only shuffles cross them. No shared memory, no barrier.
-// Defines: DTYPE (FP32, BF16 or FP16), ALIGNED (1: rows are a multiple of 16 bytes), ACCESSES (per lane), WARPS (rows a block).
+// Rows of x start `pitch` elements apart, rows of y follow each other.
+// Defines: DTYPE (FP32, BF16 or FP16), ALIGNED (1: rows of x and y start on 16 bytes and are a multiple of them long),
+// ACCESSES (per lane), WARPS (rows a block).
 
 #define FP32 0
 #define BF16 1
@@ -81,10 +83,10 @@ struct Add {
 };
 
 extern "C" __global__ void __launch_bounds__(32 * WARPS)
-softmax_warp_row(const Element* __restrict__ x, Element* __restrict__ y, int rows, int cols) {
+softmax_warp_row(const Element* __restrict__ x, Element* __restrict__ y, int rows, int cols, int pitch) {
     const int row = blockIdx.x * WARPS + threadIdx.y;
     if (row >= rows) return;
-    const Element* x_row = x + (long long)row * cols;
+    const Element* x_row = x + (long long)row * pitch;
     Element* y_row = y + (long long)row * cols;
 
     float value[ACCESSES * WIDTH];
@@ -114,10 +116,10 @@ softmax_warp_row(const Element* __restrict__ x, Element* __restrict__ y, int row
 
 // Rows that do not fit the registers: every lane keeps a running maximum and sum, and the row is read a second time for the quotients.
 extern "C" __global__ void __launch_bounds__(32 * WARPS)
-softmax_warp_long_row(const Element* __restrict__ x, Element* __restrict__ y, int rows, int cols) {
+softmax_warp_long_row(const Element* __restrict__ x, Element* __restrict__ y, int rows, int cols, int pitch) {
     const int row = blockIdx.x * WARPS + threadIdx.y;
     if (row >= rows) return;
-    const Element* x_row = x + (long long)row * cols;
+    const Element* x_row = x + (long long)row * pitch;
     Element* y_row = y + (long long)row * cols;
 
     float top = -3.402823466e38f, sum = 0.0f;  // the lowest float: a lane without an element must not compute inf - inf

@@ -8,6 +8,8 @@ import triton.language as tl
 
 from kernel_wiki.harness.contract import TritonSpec
 
+DETERMINISTIC = True
+
 
 @triton.jit
 def softmax_rowwise(x_ptr, y_ptr, x_stride, y_stride, n_cols, BLOCK_N: tl.constexpr):
@@ -29,7 +31,7 @@ def _warps(block_n: int) -> int:
 
 
 def run(x: torch.Tensor) -> torch.Tensor:
-    """Softmax over the last dimension of x, (M, N) contiguous."""
+    """Softmax over the last dimension of x, (M, N) with contiguous rows."""
     rows, columns = x.shape
     y = torch.empty_like(x)
     block_n = triton.next_power_of_2(columns)

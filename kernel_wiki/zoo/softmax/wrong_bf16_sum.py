@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+REJECTED_AS = ("correctness", "mismatch")
 CHUNK = 4
 """Columns added at a time."""
 

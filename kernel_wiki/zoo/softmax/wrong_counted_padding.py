@@ -6,6 +6,8 @@ import torch
 import triton
 import triton.language as tl
 
+REJECTED_AS = ("correctness", "mismatch")
+
 
 @triton.jit
 def softmax_counted_padding(x_ptr, y_ptr, n_cols, BLOCK_N: tl.constexpr):

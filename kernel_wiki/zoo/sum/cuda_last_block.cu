@@ -1,6 +1,7 @@
 // Sum in one launch, deterministic: every block stores a partial sum, and the block that finishes last adds all of them, always in
 // the order of their index, whichever block it is.
-// Defines: DTYPE (FP32 or BF16), THREADS (multiple of 32), UNROLL (16-byte loads in flight per thread).
+// Defines: DTYPE (FP32 or BF16), ALIGNED (1: x starts on 16 bytes), THREADS (multiple of 32), UNROLL (16-byte loads in flight per
+// thread).
 
 #define FP32 0
 #define BF16 1
@@ -21,23 +22,38 @@ __device__ float sum_of_vector(uint4 raw) {
     return (sum_of_word(raw.x) + sum_of_word(raw.y)) + (sum_of_word(raw.z) + sum_of_word(raw.w));
 }
 
+// Vector i of x. Off 16-byte boundaries it is gathered from elements; what is added in which order stays the same.
+#if ALIGNED
+__device__ uint4 load_vector(const Element* __restrict__ x, long long i) { return __ldcs(reinterpret_cast<const uint4*>(x) + i); }
+#else
+__device__ uint4 load_vector(const Element* __restrict__ x, long long i) {
+    constexpr int WIDTH = 16 / sizeof(Element);
+    union {
+        uint4 whole;
+        Element elements[WIDTH];
+    } gathered;
+#pragma unroll
+    for (int e = 0; e < WIDTH; ++e) gathered.elements[e] = x[i * WIDTH + e];
+    return gathered.whole;
+}
+#endif
+
 // What this thread's share of x adds up to; the shares of all threads of the grid make up x.
 __device__ float thread_sum(const Element* __restrict__ x, long long n) {
     constexpr int TILE = THREADS * UNROLL;
     constexpr int WIDTH = 16 / sizeof(Element);
-    const uint4* vectors_of_x = reinterpret_cast<const uint4*>(x);
     const long long vectors = n / WIDTH;
     float sums[UNROLL] = {};  // one chain of additions a load: they overlap
     long long i = (long long)blockIdx.x * TILE + threadIdx.x;
     for (; i - threadIdx.x + TILE <= vectors; i += (long long)gridDim.x * TILE) {
         uint4 raw[UNROLL];  // all loads are issued before the first is added
 #pragma unroll
-        for (int k = 0; k < UNROLL; ++k) raw[k] = __ldcs(vectors_of_x + i + k * THREADS);
+        for (int k = 0; k < UNROLL; ++k) raw[k] = load_vector(x, i + k * THREADS);
 #pragma unroll
         for (int k = 0; k < UNROLL; ++k) sums[k] += sum_of_vector(raw[k]);
     }
 #pragma unroll 1
-    for (; i < vectors; i += THREADS) sums[0] += sum_of_vector(vectors_of_x[i]);  // the partial tile
+    for (; i < vectors; i += THREADS) sums[0] += sum_of_vector(load_vector(x, i));  // the partial tile
     const long long rest = vectors * WIDTH + threadIdx.x;
     if (blockIdx.x == 0 && rest < n) sums[0] += widen(x[rest]);
     float total = 0.0f;

@@ -54,10 +54,10 @@ def run(
 
 
 def compile_specs() -> list[TritonSpec]:
-    """Both stages, both dtypes of the first."""
+    """Both stages; of the first both dtypes, and a length of 2^31 and above."""
     specs = [TritonSpec(sum_of_partials, {"partials_ptr": "*fp32", "y_ptr": "*fp32", "count": "i32"}, {"BLOCK": 1024})]
-    for name, size in (("fp32", 4), ("bf16", 2)):
-        signature = {"x_ptr": f"*{name}", "partials_ptr": "*fp32", "n": "i32"}
+    for name, size, length in (("fp32", 4, "i32"), ("bf16", 2, "i64"), ("bf16", 2, "i32")):
+        signature = {"x_ptr": f"*{name}", "partials_ptr": "*fp32", "n": length}
         constexprs = {"BLOCK": BLOCK_BYTES // size}
         specs.append(TritonSpec(sum_partials, signature, constexprs, num_warps=NUM_WARPS, divisible_by_16=("x_ptr", "partials_ptr")))
     return specs

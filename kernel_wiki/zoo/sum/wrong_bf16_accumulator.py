@@ -8,6 +8,7 @@ import triton.language as tl
 
 from kernel_wiki.harness.contract import multiprocessor_count
 
+REJECTED_AS = ("correctness", "mismatch")
 BLOCK = 1024
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+REJECTED_AS = ("correctness", "mismatch")
 EXACT_BELOW = 100_000
 STEP = 64
 

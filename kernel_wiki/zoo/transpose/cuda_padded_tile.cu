@@ -1,5 +1,7 @@
 // Transpose through a padded shared-memory tile: both global accesses run along rows, the transposition happens in shared memory.
-// Defines: DTYPE (FP32 or BF16), TILE (side of the square tile), ROWS (rows of threads; a block has 32 * ROWS).
+// Rows of x start `pitch` elements apart, rows of y follow each other.
+// Defines: DTYPE (FP32 or BF16), DENSE (1: pitch is cols, which saves registers on sm_100), TILE (side of the square tile), ROWS (rows of
+// threads; a block has 32 * ROWS).
 
 #define FP32 0
 #define BF16 1
@@ -25,8 +27,11 @@ __device__ int2 tile_origin(int rows, int cols, int group) {
 }
 
 extern "C" __global__ void __launch_bounds__(LANES * ROWS)
-transpose_padded(const Element* __restrict__ x, Element* __restrict__ y, int rows, int cols, int group) {
+transpose_padded(const Element* __restrict__ x, Element* __restrict__ y, int rows, int cols, int pitch, int group) {
     __shared__ Element tile[TILE][TILE + PAD];
+#if DENSE
+    pitch = cols;
+#endif
     const int2 origin = tile_origin(rows, cols, group);
     const int row_start = origin.x, col_start = origin.y;
 
@@ -34,7 +39,7 @@ transpose_padded(const Element* __restrict__ x, Element* __restrict__ y, int row
 #pragma unroll
     for (int k = 0; k < PER_THREAD; ++k) {
         const int r = threadIdx.y + k / (TILE / LANES) * ROWS, c = threadIdx.x + k % (TILE / LANES) * LANES;
-        if (row_start + r < rows && col_start + c < cols) held[k] = x[(long long)(row_start + r) * cols + col_start + c];
+        if (row_start + r < rows && col_start + c < cols) held[k] = x[(long long)(row_start + r) * pitch + col_start + c];
     }
 #pragma unroll
     for (int k = 0; k < PER_THREAD; ++k) {

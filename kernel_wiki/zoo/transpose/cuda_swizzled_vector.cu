@@ -1,6 +1,8 @@
 // Transpose with 16-byte accesses everywhere: W x W micro-tiles are transposed in registers, the tile in swizzled shared memory.
 // W = 16 / sizeof(element). A thread loads MICROS micro-tiles of W vectors each, and stores as many vectors of the result.
-// Defines: DTYPE (FP32 or BF16), TILE_ROWS and TILE_COLS (multiples of 8 * W), MICROS, ALIGNED (1: rows and cols are multiples of W),
+// Rows of x start `pitch` elements apart, rows of y follow each other.
+// Defines: DTYPE (FP32 or BF16), TILE_ROWS and TILE_COLS (multiples of 8 * W), MICROS, ALIGNED (1: x starts on 16 bytes, and rows, cols and
+// pitch are multiples of W),
 // LOADS (PLAIN, STREAMING or WHOLE_LINE) and STORES (PLAIN or STREAMING): cache hints of the 16-byte accesses.
 
 #define FP32 0
@@ -72,7 +74,7 @@ __device__ unsigned column_word(const Vector (&micro)[W], int j, int w) {
 __device__ int slot(int c, int chunk) { return c * MICRO_ROWS + (chunk ^ (c / W % 8)); }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-transpose_swizzled(const Element* __restrict__ x, Element* __restrict__ y, int rows, int cols, int group) {
+transpose_swizzled(const Element* __restrict__ x, Element* __restrict__ y, int rows, int cols, int pitch, int group) {
     __shared__ uint4 tile[TILE_COLS * MICRO_ROWS];
     const int2 origin = tile_origin(rows, cols, group);
 
@@ -84,7 +86,7 @@ transpose_swizzled(const Element* __restrict__ x, Element* __restrict__ y, int r
 #pragma unroll
         for (int k = 0; k < W; ++k) {
             const int row = row_start + k;
-            const Element* from = x + (long long)row * cols + col;
+            const Element* from = x + (long long)row * pitch + col;
 #if ALIGNED
             if (row < rows && col < cols) held[m][k].whole = load_vector(from);
 #else

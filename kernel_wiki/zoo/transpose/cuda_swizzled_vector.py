@@ -9,6 +9,7 @@ import torch
 from kernel_wiki.harness.contract import CudaSpec
 from kernel_wiki.harness.cuda import load_kernel
 
+DETERMINISTIC = True
 SOURCE = Path(__file__).with_suffix(".cu")
 DTYPES = {torch.float32: "FP32", torch.bfloat16: "BF16"}
 TILES = {torch.float32: (64, 64), torch.bfloat16: (128, 128)}
@@ -32,17 +33,17 @@ def run(
     loads: str = LOADS,
     stores: str = STORES,
 ) -> torch.Tensor:
-    """The contiguous transpose of x, (M, N) contiguous and 16-byte aligned."""
-    m, n = x.shape
+    """The contiguous transpose of x, (M, N) with contiguous rows; 16-byte accesses where every row of x and y starts on 16 bytes."""
+    (m, n), pitch = x.shape, x.stride(0)
     tile_rows, tile_cols = tile or TILES[x.dtype]
     width = 16 // x.element_size()
-    aligned = m % width == 0 and n % width == 0
+    aligned = m % width == 0 and n % width == 0 and pitch % width == 0 and x.data_ptr() % 16 == 0
     defines = _defines(DTYPES[x.dtype], (tile_rows, tile_cols), aligned, micros, loads, stores)
     kernel = load_kernel(SOURCE, "transpose_swizzled", defines=defines)
     y = torch.empty((n, m), dtype=x.dtype, device=x.device)
     tiles = -(-m // tile_rows) * -(-n // tile_cols)
     threads = (tile_rows // width) * (tile_cols // width) // micros
-    kernel((tiles,), (threads,), x, y, m, n, group)
+    kernel((tiles,), (threads,), x, y, m, n, pitch, group)
     return y
 
 

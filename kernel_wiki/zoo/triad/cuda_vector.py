@@ -9,6 +9,7 @@ import torch
 from kernel_wiki.harness.contract import CudaSpec, multiprocessor_count
 from kernel_wiki.harness.cuda import i64, load_kernel
 
+DETERMINISTIC = True
 SOURCE = Path(__file__).with_suffix(".cu")
 DTYPES = {torch.float32: "FP32", torch.bfloat16: "BF16"}
 THREADS = 128
@@ -27,8 +28,9 @@ def run(
     unroll: int = UNROLL,
     blocks_per_sm: int = BLOCKS_PER_SM,
 ) -> torch.Tensor:
-    """a + s * b for (N,) contiguous, 16-byte aligned a and b."""
-    kernel = load_kernel(SOURCE, "triad_vector_kernel", defines=_defines(DTYPES[a.dtype], threads, unroll))
+    """a + s * b for (N,) contiguous a and b."""
+    aligned = a.data_ptr() % 16 == 0 and b.data_ptr() % 16 == 0
+    kernel = load_kernel(SOURCE, "triad_vector_kernel", defines=_defines(DTYPES[a.dtype], aligned, threads, unroll))
     y = torch.empty_like(a)
     blocks = max(1, -(-a.numel() * a.element_size() // (16 * threads * unroll)))
     if blocks_per_sm:
@@ -38,12 +40,13 @@ def run(
 
 
 def compile_specs() -> list[CudaSpec]:
-    """Both dtypes."""
+    """Both dtypes, operands off and on 16-byte boundaries."""
     return [
-        CudaSpec(SOURCE.name, ("triad_vector_kernel",), threads_per_block=THREADS, defines=_defines(dtype, THREADS, UNROLL))
+        CudaSpec(SOURCE.name, ("triad_vector_kernel",), threads_per_block=THREADS, defines=_defines(dtype, aligned, THREADS, UNROLL))
         for dtype in DTYPES.values()
+        for aligned in (False, True)
     ]
 
 
-def _defines(dtype: str, threads: int, unroll: int) -> dict[str, str]:
-    return {"DTYPE": dtype, "THREADS": str(threads), "UNROLL": str(unroll)}
+def _defines(dtype: str, aligned: bool, threads: int, unroll: int) -> dict[str, str]:
+    return {"DTYPE": dtype, "ALIGNED": str(int(aligned)), "THREADS": str(threads), "UNROLL": str(unroll)}

@@ -8,6 +8,7 @@ import triton.language as tl
 
 from kernel_wiki.harness.contract import TritonSpec
 
+DETERMINISTIC = True
 BLOCK_BYTES = 2048
 """Bytes of each operand a program reads: with 4 warps a 16-byte load of a and one of b per thread, the fastest swept on an H200."""
 NUM_WARPS = 4
@@ -37,7 +38,10 @@ def run(a: torch.Tensor, b: torch.Tensor, s: float, *, block_bytes: int = BLOCK_
 
 
 def compile_specs() -> list[TritonSpec]:
-    """The specialisation of the odd bf16 case."""
+    """The specialisations of the odd bf16 case, and of a length of 2^31 and above."""
     pointers = ("a_ptr", "b_ptr", "y_ptr")
-    signature = dict.fromkeys(pointers, "*bf16") | {"s": "fp32", "n": "i32"}
-    return [TritonSpec(triad_blocked, signature, {"BLOCK": BLOCK_BYTES // 2}, num_warps=NUM_WARPS, divisible_by_16=pointers)]
+    signature = dict.fromkeys(pointers, "*bf16") | {"s": "fp32"}
+    return [
+        TritonSpec(triad_blocked, signature | {"n": length}, {"BLOCK": BLOCK_BYTES // 2}, num_warps=NUM_WARPS, divisible_by_16=pointers)
+        for length in ("i64", "i32")
+    ]

@@ -8,6 +8,7 @@ import torch
 
 from kernel_wiki.harness.cuda import i64, load_kernel
 
+REJECTED_AS = ("correctness", "mismatch")
 THREADS = 256
 MAX_BLOCKS = 65535
 """The limit of a grid's y and z axes, taken here for that of x."""

@@ -6,6 +6,7 @@ import torch
 import triton
 import triton.language as tl
 
+REJECTED_AS = ("correctness", "mismatch")
 BLOCK = 4096
 
 

@@ -1,0 +1,276 @@
+"""The candidate's process: `python -m kernel_wiki.harness.runner FD`. It holds the candidate and the data it is given, nothing else.
+
+The referee sends pickled commands over the socket FD and gets JSON back: what comes out of this process is never unpickled. A command
+is `{do, token, ...}`; the answer is `{token, ...}` or `{token, finding: {...}}`. Tensors in commands are the referee's, shared: CUDA IPC
+on a GPU, shared memory on the CPU. Results are copied into buffers of the referee, so that it alone decides what they are worth.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import sys
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from . import sandbox
+from .findings import Rejected, from_exception
+
+
+def main(arguments: list[str]) -> int:
+    """Answer commands until the referee closes the socket."""
+    given_up = sandbox.enter()
+    connection = Connection(int(arguments[0]))
+    if os.environ.get("TRITON_INTERPRET") == "1":
+        from .interpreter import repair
+
+        repair()
+    runner = Runner()
+    connection.send_bytes(json.dumps({"ready": True, **given_up}).encode())
+    receive, send, loads, dumps = connection.recv_bytes, connection.send_bytes, pickle.loads, json.dumps
+    while True:
+        try:
+            command = loads(receive())
+        except EOFError:
+            return 0
+        token = command.pop("token")
+        try:
+            answer = getattr(runner, f"do_{command.pop('do')}")(**command)
+        except Exception as error:
+            answer = {"finding": from_exception(error, runner.stage, runner.source).as_dict()}
+        send(dumps({**answer, "token": token}).encode())
+
+
+class Runner:
+    """The loaded candidate, the data bound to it, and what it returned last."""
+
+    def __init__(self) -> None:
+        import torch
+        import torch.multiprocessing
+        import torch.profiler
+        import torch.testing
+        import torch.utils._python_dispatch
+
+        from . import cheats, timing
+
+        torch.multiprocessing.set_sharing_strategy("file_system")
+        self.torch, self.cheats, self.timing = torch, cheats, timing
+        self.device, self.stage, self.source = "cpu", "static", None
+        self.run: Any = None
+        self.inputs: dict[str, tuple[Any, ...]] = {}
+        self.buffers: tuple[Any, ...] = ()
+        self.taken: tuple[Any, ...] = ()
+        """Outputs of the last call, kept alive so that the next one cannot return them again unseen."""
+        self.clock: Any = None
+        self.graph: Any = None
+        self.before: Any = None
+        self.threads: list[Any] = []
+        self.synchronize, self.current_stream = torch.cuda.synchronize, torch.cuda.current_stream
+        self.empty, self.clone, self.copy, self.hold = torch.empty, torch.Tensor.clone, torch.Tensor.copy_, torch.cuda._sleep
+        self.fixed = {name: value for name, value in vars(self).items() if callable(value) or name in ("torch", "cheats", "timing")}
+
+    def do_load(self, source: str, operator: str, device: str, memory_fraction: float) -> dict[str, Any]:
+        """Import the candidate."""
+        import threading
+
+        from .load import load_candidate
+
+        self.device, self.source = device, Path(source)
+        if device == "cuda":
+            self.torch.cuda.set_per_process_memory_fraction(memory_fraction)
+            self.torch.zeros(1, device="cuda")
+        self.before, self.threads = self.cheats.snapshot(), threading.enumerate()
+        self.run = load_candidate(self.source, operator)
+        self.stage = "run"
+        return self.do_tampered()
+
+    def do_bind(self, slot: str, inputs: tuple[Any, ...]) -> dict[str, Any]:
+        """Name some inputs."""
+        self.inputs[slot] = inputs
+        return {}
+
+    def do_buffers(self, buffers: tuple[Any, ...]) -> dict[str, Any]:
+        """Where the referee wants outputs."""
+        self.buffers = buffers
+        return {}
+
+    def do_release(self) -> dict[str, Any]:
+        """Forget all data of a case."""
+        self.inputs, self.buffers, self.taken, self.graph = {}, (), (), None
+        if self.device == "cuda":
+            self.torch.cuda.empty_cache()
+            self.torch.cuda.ipc_collect()
+        return {}
+
+    def do_call(self, slot: str, late: str | None = None) -> dict[str, Any]:
+        """Call once in poisoned memory; outputs as a caller on this stream would see them go to the buffers.
+
+        With `late` the data of that slot is written to the inputs on this stream a moment after the call was made.
+        """
+        self._poison()
+        earlier = {out.untyped_storage().data_ptr() for out in self.taken if out.numel()}
+        if late is not None:
+            if self.device == "cuda":
+                self.hold(LATE_CYCLES)
+            self._write(slot, late)
+        outputs = self.run(*self.inputs[slot])
+        outputs = tuple(outputs) if isinstance(outputs, tuple | list) else (outputs,)
+        self._check_form(outputs, self.inputs[slot], earlier)
+        self._wait_for_stream()
+        seen = tuple(self.clone(out) for out in outputs)
+        self._synchronize()
+        self.taken = outputs
+        return self._hand_over(seen)
+
+    def do_late(self) -> dict[str, Any]:
+        """The outputs of the last call again, now that everything has finished."""
+        self._synchronize()
+        return self._hand_over(self.taken)
+
+    def do_warm(self, slot: str, count: int) -> dict[str, Any]:
+        """Call some times: compilation and autotuning are over then."""
+        for _ in range(count):
+            self.run(*self.inputs[slot])
+        self._synchronize()
+        self.taken = ()
+        return {}
+
+    def do_time(self, slot: str, cold: bool, keep: bool, late: str | None = None) -> dict[str, Any]:
+        """Device time of one call, with the L2 emptied before it or filled by a call before it; `keep` hands over its outputs.
+
+        With `late` the inputs get the data of that slot on the held stream: work on another one has only the old data to read.
+        """
+        self.clock = self.clock or self.timing.Clock()
+        inputs = self.inputs[slot]
+
+        def before() -> None:
+            if late is not None:
+                self._write(slot, late)
+            self.clock.flush() if cold else self.run(*inputs)
+
+        elapsed_us, outputs = self.clock.elapsed_us(lambda: self.run(*inputs), before)
+        if keep:
+            outputs = tuple(outputs) if isinstance(outputs, tuple | list) else (outputs,)
+            self._check_form(outputs, inputs, set())
+            self._hand_over(outputs)
+        return {"us": elapsed_us}
+
+    def do_capture(self, slot: str) -> dict[str, Any]:
+        """Record a call as a CUDA graph; `{error}` where that is not possible."""
+        self.graph = None
+        try:
+            graph = self.torch.cuda.CUDAGraph()
+            with self.torch.cuda.graph(graph):
+                self.kept = self.run(*self.inputs[slot])  # the graph writes there: keep it
+        except Exception as error:
+            return {"error": f"{type(error).__name__}: {error}"[:200]}
+        self.graph = graph
+        return {}
+
+    def do_replay(self, cold: bool) -> dict[str, Any]:
+        """Device time of one replay of the captured call."""
+        self.clock = self.clock or self.timing.Clock()
+        return {"us": self.clock.elapsed_us(self.graph.replay, self.clock.flush if cold else self.graph.replay)[0]}
+
+    def do_burst(self, slot: str, count: int) -> dict[str, Any]:
+        """Many calls or replays one after the other, then wait: the referee holds the clock."""
+        call = self.graph.replay if self.graph is not None else lambda: self.run(*self.inputs[slot])
+        for _ in range(count):
+            call()
+        self._synchronize()
+        return {}
+
+    def do_host(self, slot: str, count: int) -> dict[str, Any]:
+        """Host time of a call that does not wait for the device."""
+        return {"us": self.timing.wall_us(lambda: self.run(*self.inputs[slot]), count, wait=False)}
+
+    def do_observe(self, slot: str, moves: bool) -> dict[str, Any]:
+        """`{operators, kernels}`: torch operators beyond allocation, views and copies, and kernels of libraries, in one call.
+
+        With `moves` copies are listed too: the operator does nothing else.
+        """
+        call = lambda: self.run(*self.inputs[slot])  # noqa: E731
+        interpreted = self.device == "cpu" and "triton" in self.source.read_text(encoding="utf-8")
+        return {
+            "operators": [] if interpreted else self.cheats.operators(call, moves),  # Triton's interpreter works in torch and numpy
+            "kernels": self.cheats.library_kernels(call) if self.device == "cuda" else [],
+        }
+
+    def do_tampered(self) -> dict[str, Any]:
+        """`{replaced, threads}` since before the candidate was loaded."""
+        return {"replaced": self.cheats.replaced(self.before) + self._overridden(), "threads": self.cheats.new_threads(self.threads)}
+
+    def _overridden(self) -> list[str]:
+        """Attributes of this object and of its clock that stand for something else now."""
+        changed = [name for name, value in self.fixed.items() if getattr(self, name) is not value]
+        changed += [name for name in vars(self) if name in vars(Runner)]
+        of_clock = () if self.clock is None else (name for name in vars(self.clock) if name in vars(self.timing.Clock))
+        if self.clock is not None and type(self.clock) is not self.timing.Clock:
+            changed.append("clock")
+        return [f"Runner.{name}" for name in changed] + [f"Clock.{name}" for name in of_clock]
+
+    def _check_form(self, outputs: tuple, inputs: tuple, earlier: set[int]) -> None:
+        tensor = self.torch.Tensor
+        if len(outputs) != len(self.buffers):
+            raise Rejected("correctness", "type", f"{len(outputs)} outputs; the contract asks for {len(self.buffers)}")
+        taken = {value.untyped_storage().data_ptr() for value in inputs if isinstance(value, tensor)}
+        for index, (out, asked) in enumerate(zip(outputs, self.buffers)):
+            if type(out) is not tensor:
+                raise Rejected("correctness", "cheat", f"output {index} is a {type(out).__name__}, not exactly torch.Tensor")
+            form, wanted = ([*out.shape], out.dtype, out.device.type), ([*asked.shape], asked.dtype, asked.device.type)
+            if form != wanted:
+                raise Rejected("correctness", "type", f"output {index} has another form", expected=str(wanted), actual=str(form))
+            if not out.is_contiguous():
+                strides = f"strides {[*out.stride()]}"
+                raise Rejected("correctness", "type", f"output {index} is not contiguous", expected=f"{wanted}, contiguous", actual=strides)
+            address = out.untyped_storage().data_ptr()
+            if out.numel() and address in taken:
+                raise Rejected("correctness", "cheat", f"output {index} shares its memory with an input or another output")
+            if out.numel() and address in earlier:
+                raise Rejected(
+                    "correctness", "cheat", f"output {index} is the memory that an earlier call returned, and its caller still holds"
+                )
+            taken.add(address)
+
+    def _hand_over(self, outputs: tuple) -> dict[str, Any]:
+        for out, buffer in zip(outputs, self.buffers):
+            self.copy(buffer, out)
+        self._synchronize()
+        return {}
+
+    def _write(self, slot: str, source: str) -> None:
+        """Other data at the same addresses, in the order of this stream; `.data`, so that no version counter moves."""
+        for old, new in zip(self.inputs[slot], self.inputs[source]):
+            if isinstance(old, self.torch.Tensor):
+                self.copy(old.data, new)
+
+    def _poison(self) -> None:
+        """Leave NaN in the allocator's free blocks of each output's size, so that an element never written shows."""
+        blocks = [
+            self.empty(max(1, buffer.numel()) * size, dtype=self.torch.uint8, device=self.device).fill_(0xFF)  # NaN in every float format
+            for buffer in self.buffers
+            for size in {buffer.element_size(), 4}
+            for _ in range(POISON_COPIES if buffer.numel() < POISON_TWICE_BELOW else 1)
+        ]
+        del blocks
+
+    def _wait_for_stream(self) -> None:
+        if self.device == "cuda":
+            self.current_stream().synchronize()
+
+    def _synchronize(self) -> None:
+        if self.device == "cuda":
+            self.synchronize()
+
+
+LATE_CYCLES = 6_000_000
+"""The stream is held this long (about 3 ms) before late data, so that a kernel on another stream has started by then."""
+POISON_COPIES = 2
+"""NaN buffers freed for each output, so that one is left for the output when the candidate also takes scratch memory."""
+POISON_TWICE_BELOW = 1 << 28
+"""Elements; larger outputs are poisoned once, since the copies cost gigabytes."""
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

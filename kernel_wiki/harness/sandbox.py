@@ -1,0 +1,98 @@
+"""What a candidate's process gives up before it loads the candidate: the network, core dumps, life after its referee. Linux only in part.
+
+Runs before torch is imported: a user namespace needs a process with one thread.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import resource
+import signal
+import time
+from pathlib import Path
+
+CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000  # <linux/sched.h>
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 1, 36, 38  # <linux/prctl.h>
+SHARED_MEMORY = Path("/dev/shm")
+KILL_ROUNDS = 50
+KILL_PAUSE_S = 0.01
+
+
+def enter() -> dict[str, str]:
+    """Give up what can be given up and say what that was: `{"network": "none" | "open: reason"}`."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    adopt()
+    with contextlib.suppress(OSError, AttributeError):
+        libc = ctypes.CDLL(None, use_errno=True)
+        libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        network = _leave_network(libc)
+        libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+        return {"network": network}
+    return {"network": "open: this system has no namespaces"}
+
+
+def adopt() -> None:
+    """Become the parent of descendants whose own parent ends, so that one which left the session is still found."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def kill_below(pid: int) -> None:
+    """Kill whatever descends from a process, in whatever session, and not the process itself."""
+    for _ in range(KILL_ROUNDS):
+        found = descendants(pid)
+        for each in found:
+            with contextlib.suppress(OSError):
+                os.kill(each, signal.SIGKILL)
+        if not found:
+            return
+        time.sleep(KILL_PAUSE_S)
+
+
+def descendants(pid: int) -> list[int]:
+    """Processes below one that have not ended; none where there is no /proc."""
+    children: dict[int, list[int]] = {}
+    ended = set()
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            state, parent = path.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[:2]
+            children.setdefault(int(parent), []).append(int(path.parent.name))
+            if state in "ZX":
+                ended.add(int(path.parent.name))
+    found, waiting = [], [pid]
+    while waiting:
+        below = children.get(waiting.pop(), [])
+        found += below
+        waiting += below
+    return [each for each in found if each not in ended]
+
+
+def remove_shared(pid: int) -> None:
+    """Remove the shared memory that torch made for a process which has ended; its manager was killed with it."""
+    for path in SHARED_MEMORY.glob(f"torch_{pid}_*"):
+        path.unlink(missing_ok=True)
+
+
+def _leave_network(libc: ctypes.CDLL) -> str:
+    """An empty network namespace: as root directly, otherwise inside a user namespace that keeps the user's id."""
+    user, group = os.getuid(), os.getgid()
+    if libc.unshare(CLONE_NEWNET) == 0:
+        return "none"
+    if libc.unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0:
+        return f"open: {os.strerror(ctypes.get_errno())}"
+    with contextlib.suppress(OSError):
+        Path("/proc/self/setgroups").write_text("deny", encoding="ascii")
+        Path("/proc/self/uid_map").write_text(f"{user} {user} 1", encoding="ascii")
+        Path("/proc/self/gid_map").write_text(f"{group} {group} 1", encoding="ascii")
+    return "none"
+
+
+def resident_bytes(pid: int) -> int:
+    """Host memory that a process holds now; 0 when it is gone or the system does not say."""
+    try:
+        pages = Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]
+    except (OSError, IndexError):
+        return 0
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")

@@ -1,0 +1,33 @@
+"""Wrong on purpose: the result is float32 whatever the input is, more exact than asked for and twice the size of a bf16 result."""
+
+from __future__ import annotations
+
+import torch
+import triton
+import triton.language as tl
+
+REJECTED_AS = ("correctness", "type")
+
+
+@triton.jit
+def softmax_plain(x_ptr, y_ptr, x_stride, n_cols, BLOCK_N: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    columns = tl.arange(0, BLOCK_N)
+    mask = columns < n_cols
+    x = tl.load(x_ptr + row * x_stride + columns, mask=mask, other=-float("inf")).to(tl.float32)
+    numerator = tl.exp(x - tl.max(x, axis=0))
+    y = numerator / tl.sum(numerator, axis=0)
+    tl.store(y_ptr + row * n_cols + columns, y.to(y_ptr.dtype.element_ty), mask=mask)
+
+
+def softmax(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """The softmax of x, written to y."""
+    rows, columns = x.shape
+    block = triton.next_power_of_2(columns)
+    softmax_plain[(rows,)](x, y, x.stride(0), columns, BLOCK_N=block, num_warps=min(16, max(1, block // 1024)))
+    return y
+
+
+def run(x: torch.Tensor) -> torch.Tensor:
+    """Of the right type for float32 inputs only."""
+    return softmax(x, torch.empty(x.shape, dtype=torch.float32, device=x.device))
