@@ -307,10 +307,10 @@ def test_sm_min_above_the_gpu_refuses(tmp_path: Path) -> None:
     assert static.check(page(tmp_path, "sm_min: 90"), A100).hint == "needs compute capability 9.0; NVIDIA A100 has 8.0"
 
 
-def test_names_of_library_kernels_are_told_from_fills_copies_and_own_kernels() -> None:
+def test_names_of_foreign_kernels_are_told_from_fills_copies_and_own_kernels() -> None:
     mine = ["softmax_rowwise", "gemm_kernel", "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>>"]
     theirs = ["nvjet_tst_128x256_64x4_2x1_v_bz_coopA_NNT", "void at::native::reduce_kernel<512>", "sm90_xmma_gemm_bf16bf16"]
-    assert cheats.library_names(mine + theirs) == sorted(theirs)
+    assert cheats.foreign_names(mine + theirs) == sorted(theirs)
 
 
 def test_drawn_shapes_differ_with_the_seed_and_stay_within_the_contract() -> None:

@@ -94,7 +94,7 @@ def operators(call: Callable[[], Any], moves: bool = False) -> list[str]:
     return sorted(seen - (ALLOWED_OPS - MOVES if moves else ALLOWED_OPS))
 
 
-def library_kernels(call: Callable[[], Any]) -> list[str]:
+def foreign_kernels(call: Callable[[], Any]) -> list[str]:
     """Names of kernels of torch or of NVIDIA's libraries that a call launches, however it gets at them."""
     import torch
     from torch.autograd import DeviceType
@@ -104,9 +104,9 @@ def library_kernels(call: Callable[[], Any]) -> list[str]:
         call()
         torch.cuda.synchronize()
     launched = {event.name for event in found.events() if event.device_type == DeviceType.CUDA}
-    return library_names(launched)
+    return foreign_names(launched)
 
 
-def library_names(kernels: Any) -> list[str]:
+def foreign_names(kernels: Any) -> list[str]:
     """Those of some kernel names that belong to a library, sorted."""
     return sorted(name for name in kernels if LIBRARY_KERNEL.search(name) and not HARMLESS_KERNEL.search(name))

@@ -368,7 +368,7 @@ class _Run:
             for (entry_id, case), launches in zip(profiled.items(), groups):
                 found = {"case": case, **profile.key_metrics(launches)} if launches else {"skipped": "no kernel launched"}
                 records[entry_id]["ncu"] = found
-                if foreign := cheats.library_names(row["Kernel Name"] for row in launches):
+                if foreign := cheats.foreign_names(row["Kernel Name"] for row in launches):
                     hint = f"a library does the work: {', '.join(foreign[:3])}; seen by ncu from outside the process"
                     record.reject(records[entry_id], Finding("correctness", "cheat", hint, foreign[0], case=case))
         self.options.keep(list(records.values()))

@@ -195,7 +195,7 @@ class Runner:
         interpreted = self.device == "cpu" and "triton" in self.source.read_text(encoding="utf-8")
         return {
             "operators": [] if interpreted else self.cheats.operators(call, moves),  # Triton's interpreter works in torch and numpy
-            "kernels": self.cheats.library_kernels(call) if self.device == "cuda" else [],
+            "kernels": self.cheats.foreign_kernels(call) if self.device == "cuda" else [],
         }
 
     def do_tampered(self) -> dict[str, Any]:
