@@ -38,7 +38,7 @@ BURST_US = 30_000
 BURST_CALLS = 400
 CLOCK_TOLERANCE = 0.8
 """A time that the runner reports must be at least this part of what the referee's clock says of the same work, which also holds the gaps
-between launches and, back to back, lower clocks. On an H200 honest kernels of the zoo lay between 0.87 and 1."""
+between launches and, back to back, lower clocks. On an H200 64 timings of the zoo lay between 0.85 and 1.05."""
 COPY_BYTES = 1 << 30
 """Of the copy ceiling; far above the L2."""
 CEILING_REPEATS = 20
@@ -51,10 +51,10 @@ NEAR_LARGE = 512
 """A dimension that may be varied is at least this long."""
 SPECIAL_CASED = 3.0
 """A candidate that loses this factor on a shape a few per cent smaller, where the baseline does not, is fast for the benchmark only.
-Honest kernels of the zoo stay below 1.4 on an H200."""
+On an H200 the zoo came to 1.18 at most."""
 IMPOSSIBLE = {"bandwidth": 1.25, "matrix": 1.5}
 """Share of the ceiling of the same run that no kernel reaches: on an H200 those of the zoo came to 1.06 of the copy and
-0.97 of the product. The product's is in bf16: narrower operands may have twice that."""
+1.03 of the product. The product's is in bf16: narrower operands may have twice that."""
 NARROW = ("fp8", "int8")
 CANDIDATE = "candidate"
 
@@ -267,7 +267,7 @@ def _other_times(bench: Bench, cold_us: float) -> dict[str, Any]:
     started = time.perf_counter()
     candidate.ask("burst", limit + 1, slot="a", count=count)
     found["outside_us"] = round((time.perf_counter() - started) / count * 1e6, 2)
-    if cold_us < CLOCK_TOLERANCE * found["l2_warm_us"]:  # honest kernels of the zoo: at least 0.93 on an H200
+    if cold_us < CLOCK_TOLERANCE * found["l2_warm_us"]:  # the zoo on an H200: at least 0.90
         hint = f"the process reports {cold_us:.1f} us with an empty L2 and {found['l2_warm_us']} us with a full one"
         raise Rejected("measure", "cheat", hint, expected=f">= {CLOCK_TOLERANCE:g} of the warm time", case=candidate.case)
     launches_hidden = "error" not in captured or host_us < found["l2_warm_us"]
