@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -40,5 +41,8 @@ def _implementation(entry: Entry, zoo: Path, folder: str) -> Iterator[str]:
     if status.status != "valid":
         renew = f"warplore zoo validate {entry.id}"
         yield f"{where}.md:1: validation record {status.status} ({status.reason}); renew it on a GPU: {renew} [--host user@machine]"
-    if not discover.record_path(entry.operator, entry.name, discover.COMPILE_FOLDER, zoo).is_file():
-        yield f"{where}.md:1: no compile record; python -m kernel_wiki.harness compile {entry.id}"
+    compiled = discover.record_path(entry.operator, entry.name, discover.COMPILE_FOLDER, zoo)
+    fresh = compiled.is_file() and json.loads(compiled.read_text(encoding="utf-8"))["hashes"] == discover.entry_hashes(entry)
+    if not fresh:
+        state = "stale" if compiled.is_file() else "missing"
+        yield f"{where}.md:1: compile record {state}; renew it: python -m kernel_wiki.harness compile {entry.id}"

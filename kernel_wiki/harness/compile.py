@@ -53,7 +53,7 @@ def _summary(items: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _build(spec: TritonSpec | CudaSpec, target: str, folder: Path) -> dict[str, Any]:
-    """`{ok, kernels: {name: {registers, smem_bytes, spill_bytes}}}` or `{ok: False, error}`."""
+    """`{ok, kernels: {name: {registers, smem_bytes, spill_bytes, threads}}}` or `{ok: False, error}`."""
     try:
         kernels = _build_triton(spec, target) if isinstance(spec, TritonSpec) else _build_cuda(spec, target, folder)
     except Exception as error:  # the compilers raise many kinds; each is the answer for this target
@@ -71,6 +71,7 @@ def _build_cuda(spec: CudaSpec, target: str, folder: Path) -> dict[str, dict[str
             "registers": found[name].registers,
             "smem_bytes": found[name].static_smem_bytes + spec.dynamic_smem_bytes,
             "spill_bytes": found[name].spill_bytes,
+            "threads": spec.threads_per_block,
         }
         for name in spec.kernels
     }
@@ -91,7 +92,8 @@ def _build_triton(spec: TritonSpec, target: str) -> dict[str, dict[str, int]]:
     options = {"num_warps": spec.num_warps, "num_stages": spec.num_stages}
     compiled = triton.compile(source, target=GPUTarget("cuda", capability, WARP_SIZE), options=options)
     usage = cubin_usage(compiled.asm["cubin"])
-    return {compiled.metadata.name: {**usage, "smem_bytes": compiled.metadata.shared}}
+    threads = spec.num_warps * WARP_SIZE
+    return {compiled.metadata.name: {**usage, "smem_bytes": compiled.metadata.shared, "threads": threads}}
 
 
 def cubin_usage(cubin: bytes) -> dict[str, int]:

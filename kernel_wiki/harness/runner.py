@@ -65,6 +65,8 @@ class Runner:
         """Outputs of the last call, kept alive so that the next one cannot return them again unseen."""
         self.clock: Any = None
         self.graph: Any = None
+        self.kept: Any = None
+        """Outputs that the captured graph writes to."""
         self.before: Any = None
         self.threads: list[Any] = []
         self.synchronize, self.current_stream = torch.cuda.synchronize, torch.cuda.current_stream
@@ -98,7 +100,7 @@ class Runner:
 
     def do_release(self) -> dict[str, Any]:
         """Forget all data of a case."""
-        self.inputs, self.buffers, self.taken, self.graph = {}, (), (), None
+        self.inputs, self.buffers, self.taken, self.graph, self.kept = {}, (), (), None, None
         if self.device == "cuda":
             self.torch.cuda.empty_cache()
             self.torch.cuda.ipc_collect()
@@ -163,7 +165,7 @@ class Runner:
         try:
             graph = self.torch.cuda.CUDAGraph()
             with self.torch.cuda.graph(graph):
-                self.kept = self.run(*self.inputs[slot])  # the graph writes there: keep it
+                self.kept = self.run(*self.inputs[slot])
         except Exception as error:
             return {"error": f"{type(error).__name__}: {error}"[:200]}
         self.graph = graph
