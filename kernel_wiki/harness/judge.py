@@ -10,6 +10,7 @@ import datetime
 import secrets
 import shutil
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -187,6 +188,7 @@ class _Run:
         self.deadline = time.monotonic() + options.budget_s if options.budget_s else float("inf")
         name = query_smi(("name",)) if self.device == "cuda" else []
         self.gpu = {"name": name[0] if name else self.device}
+        self.sanitizers = threading.Semaphore(sanitize.AT_ONCE)
 
     @property
     def late(self) -> bool:
@@ -316,9 +318,11 @@ class _Run:
 
     def _sanitize_all(self, tool: str, entries: list[Entry]) -> dict[str, dict[str, Any]]:
         """A few processes at a time, each for several entries where the tool bears that; what does not pass is asked again alone."""
-        size = sanitize.TOGETHER if tool in sanitize.ANY_KERNEL else 1
-        groups = [entries[start : start + size] for start in range(0, len(entries), size)]
-        with ThreadPoolExecutor(self.options.jobs) as pool:
+        alone = [entry for entry in entries if tool not in sanitize.ANY_KERNEL and sanitize.spins(entry.source)]
+        others = [entry for entry in entries if entry not in alone]
+        groups = [others[start : start + sanitize.TOGETHER] for start in range(0, len(others), sanitize.TOGETHER)]
+        groups += [[entry] for entry in alone]
+        with ThreadPoolExecutor(sanitize.AT_ONCE) as pool:
             verdicts = list(pool.map(lambda group: self._sanitize_with(tool, group), groups))
             found = {entry.id: verdict for group, verdict in zip(groups, verdicts) for entry in group}
             again = [entry for group in groups if len(group) > 1 for entry in group if found[entry.id]["verdict"] != "pass"]
@@ -327,8 +331,10 @@ class _Run:
 
     def _sanitize_with(self, tool: str, entries: list[Entry]) -> dict[str, Any]:
         """The verdict of one sanitizer process over some entries."""
-        if self.late:
-            return {"verdict": "skipped", "detail": BUDGET_SPENT}
+        with self.sanitizers:
+            return {"verdict": "skipped", "detail": BUDGET_SPENT} if self.late else self._sanitizer_verdict(tool, entries)
+
+    def _sanitizer_verdict(self, tool: str, entries: list[Entry]) -> dict[str, Any]:
         self.options.say(f"{tool} over {', '.join(entry.id for entry in entries)}")
         folder = Path(tempfile.mkdtemp(prefix="warplore-"))
         log = folder / "log"

@@ -134,7 +134,7 @@ def _measure_case(
         "gbps": round(gbps, 1),
         "tflops": round(tflops, 2),
         "share_of_ceiling": round(share, 3),
-        **_other_times(bench, median_us),
+        **_other_times(bench, case, median_us, bound, source, buffers),
         "baselines": {name: {"error": message} for name, message in broken.items()},
     }
     for name, values in samples.items():
@@ -194,8 +194,7 @@ def _rounds(
     secret, draw, contract = _secret_rounds(rounds), random.SystemRandom(), bench.contract
     for turn in range(rounds):
         fresh = make_inputs(contract, case, bench.device, draw.getrandbits(31))
-        _refresh(source, fresh)
-        expected = reference(contract, fresh) if turn in secret else ()
+        expected = reference(contract, _refresh(source, fresh)) if turn in secret else ()
         del fresh
         bench.settle()
         first = turn % len(names)
@@ -229,11 +228,13 @@ def _ask_us(bench: Bench, do: str, **arguments: Any) -> float:
     return float(value)
 
 
-def _refresh(bound: tuple, fresh: tuple) -> None:
+def _refresh(bound: tuple, fresh: tuple) -> tuple:
+    """Write `fresh` tensors over the bound ones; the inputs that the candidate has now: fresh tensors, and the numbers bound at first."""
     for old, new in zip(bound, fresh):
         if isinstance(old, torch.Tensor):
             old.copy_(new)
     torch.cuda.synchronize()
+    return tuple(new if isinstance(old, torch.Tensor) else old for old, new in zip(bound, fresh))
 
 
 def _check_timed(bench: Bench, case: Case, buffers: tuple, expected: tuple) -> None:
@@ -247,15 +248,24 @@ def _check_timed(bench: Bench, case: Case, buffers: tuple, expected: tuple) -> N
         raise Rejected("measure", "cheat", hint, case=case.name)
 
 
-def _other_times(bench: Bench, cold_us: float) -> dict[str, Any]:
+def _other_times(bench: Bench, case: Case, cold_us: float, bound: tuple, source: tuple, buffers: tuple) -> dict[str, Any]:
     """`{l2_warm_us, host_us, outside_us}`, and `graph_us` or why there is none; the runner's clock against the referee's.
 
+    All of it works on the same data, which nobody has seen, and the burst's last output is checked: a graph or a call that does nothing
+    there is found.
+
     Raises:
-        Rejected: the runner reports much less time than passes outside, or calls that are faster from memory than from the L2.
+        Rejected: the runner reports other times than pass outside, calls that are faster from memory than from the L2, or the burst
+            left a wrong output.
     """
     candidate, limit = bench.candidate, bench.call_s
+    expected = _unseen(bench, case, bound, source)
     warm = [_ask_us(bench, "time", slot="a", cold=False, keep=False) for _ in range(WARM_ROUNDS)]
+    started = time.perf_counter()
     host_us = _ask_us(bench, "host", slot="a", count=HOST_CALLS)
+    if host_us > (time.perf_counter() - started) / HOST_CALLS * 1e6:
+        hint = f"the process reports {host_us:.1f} us of host time a call, more than passed in all"
+        raise Rejected("measure", "cheat", hint, case=candidate.case)
     captured = candidate.ask("capture", limit, slot="a")
     found: dict[str, Any] = {"l2_warm_us": round(statistics.median(warm), 2), "host_us": round(host_us, 2)}
     if "error" in captured:
@@ -267,6 +277,8 @@ def _other_times(bench: Bench, cold_us: float) -> dict[str, Any]:
     started = time.perf_counter()
     candidate.ask("burst", limit + 1, slot="a", count=count)
     found["outside_us"] = round((time.perf_counter() - started) / count * 1e6, 2)
+    candidate.ask("last", limit, slot="a")
+    _check_timed(bench, case, buffers, expected)
     if cold_us < CLOCK_TOLERANCE * found["l2_warm_us"]:  # the zoo on an H200: at least 0.90
         hint = f"the process reports {cold_us:.1f} us with an empty L2 and {found['l2_warm_us']} us with a full one"
         raise Rejected("measure", "cheat", hint, expected=f">= {CLOCK_TOLERANCE:g} of the warm time", case=candidate.case)
@@ -275,6 +287,15 @@ def _other_times(bench: Bench, cold_us: float) -> dict[str, Any]:
         hint = f"the process reports {found['l2_warm_us']} us a call, and {found['outside_us']} us pass by a clock outside it"
         raise Rejected("measure", "cheat", hint, expected=f">= {CLOCK_TOLERANCE:g} of the time outside", case=candidate.case)
     return found
+
+
+def _unseen(bench: Bench, case: Case, bound: tuple, source: tuple) -> tuple:
+    """What the contract wants for fresh data, which is now in the candidate's inputs at the same addresses."""
+    fresh = make_inputs(bench.contract, case, bench.device, random.SystemRandom().getrandbits(31))
+    _refresh(source, fresh)
+    expected = reference(bench.contract, _refresh(bound, fresh))
+    bench.settle()
+    return expected
 
 
 def _near(bench: Bench, case: Case, seed: int, own_us: float, baselines: dict[str, float], clock: timing.Clock) -> dict[str, Any] | None:

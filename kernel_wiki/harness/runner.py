@@ -67,6 +67,8 @@ class Runner:
         self.graph: Any = None
         self.kept: Any = None
         """Outputs that the captured graph writes to."""
+        self.last: Any = None
+        """Outputs of the last call of a burst."""
         self.before: Any = None
         self.threads: list[Any] = []
         self.synchronize, self.current_stream = torch.cuda.synchronize, torch.cuda.current_stream
@@ -100,7 +102,8 @@ class Runner:
 
     def do_release(self) -> dict[str, Any]:
         """Forget all data of a case."""
-        self.inputs, self.buffers, self.taken, self.graph, self.kept = {}, (), (), None, None
+        self.inputs, self.buffers, self.taken = {}, (), ()
+        self.graph, self.kept, self.last = None, None, None
         if self.device == "cuda":
             self.torch.cuda.empty_cache()
             self.torch.cuda.ipc_collect()
@@ -180,9 +183,16 @@ class Runner:
         """Many calls or replays one after the other, then wait: the referee holds the clock."""
         call = self.graph.replay if self.graph is not None else lambda: self.run(*self.inputs[slot])
         for _ in range(count):
-            call()
+            last = call()
         self._synchronize()
+        self.last = self.kept if self.graph is not None else last
         return {}
+
+    def do_last(self, slot: str) -> dict[str, Any]:
+        """The outputs that the burst left."""
+        outputs = tuple(self.last) if isinstance(self.last, tuple | list) else (self.last,)
+        self._check_form(outputs, self.inputs[slot], set())
+        return self._hand_over(outputs)
 
     def do_host(self, slot: str, count: int) -> dict[str, Any]:
         """Host time of a call that does not wait for the device."""

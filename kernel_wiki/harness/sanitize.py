@@ -13,13 +13,21 @@ TOOLS = ("memcheck", "initcheck", "racecheck", "synccheck")
 ANY_KERNEL = ("memcheck", "initcheck")
 """The other two are for hand-written CUDA C++: Triton places its own barriers."""
 TOGETHER = 8
-"""Entries in one process of a tool for any kernel. The other two, seen not to come back from kernels that spin on an mbarrier, take one."""
+"""Entries in one process; but for kernels that spin on an mbarrier, from which the other two tools were seen not to come back."""
+AT_ONCE = 5
+"""Processes side by side, over all tools: forty at once on 16 cores needed more than 44 s each, one alone 12 s."""
 ERROR_EXIT = 86
 """Exit status for a finding; no Python process ends with it by itself."""
 ERROR_LINES = 4
 ENVIRONMENT = {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}
 """Each tensor its own allocation: in torch's pool a write past the end of one lands in another and is no error."""
 CATEGORIES = {"memcheck": "memory-fault", "racecheck": "race", "initcheck": "memory-fault", "synccheck": "race"}
+
+
+def spins(source: Path) -> bool:
+    """Whether a candidate's CUDA C++ waits for an mbarrier."""
+    kernel = source.with_suffix(".cu")
+    return kernel.exists() and "mbarrier" in kernel.read_text(encoding="utf-8")
 
 
 def find_sanitizer() -> str | None:

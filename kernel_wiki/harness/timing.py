@@ -20,8 +20,9 @@ HOLD_CYCLES = 600_000
 """The stream is held this long (about 0.3 ms) so that the call is queued before the GPU is free: no host time between the events."""
 CONFIDENCE = 0.99
 """Of the interval of a median ratio."""
-LEVEL = 0.01
-"""Ratios within this of 1 are called level even where the interval excludes 1: nobody can use less."""
+LEVEL = 0.025
+"""Ratios within this of 1 are called level even where the interval excludes 1: on an H200 an implementation timed as the candidate against
+itself as a baseline came to 0.980 to 0.995 (tests/bench/judge_bias.py)."""
 NOISY_SPREAD = 0.05
 """Interquartile range over median above which a time is called noisy; 63 of 64 timings of the zoo stay below 0.04 on
 an H200."""

@@ -9,6 +9,7 @@ CHAIN = 256
 THROUGHPUT_THREADS = 1024
 """Eight warps for each of an SM's four schedulers."""
 THROUGHPUT_CHAINS = 4
+THROUGHPUT_PASSES = 16
 """Independent chains in each thread: with eight warps, 32 instances in flight for each scheduler."""
 
 
@@ -45,9 +46,13 @@ def chain(
         made.append(Timing(isa, f"{name} latency", body, sass, per * count, count, "cycles", method, seeds=seeds, sass_most=most * count))
     if rate:
         steps = max(1, count // THROUGHPUT_CHAINS)
-        method = f"{THROUGHPUT_THREADS} threads on one SM, {THROUGHPUT_CHAINS} independent chains of {steps} instances each{note}"
-        body = _chain_source(step, kind, operands, prelude, steps, THROUGHPUT_CHAINS)
-        total, work = steps * THROUGHPUT_CHAINS, THROUGHPUT_THREADS * steps * THROUGHPUT_CHAINS
+        method = (
+            f"{THROUGHPUT_THREADS} threads on one SM, {THROUGHPUT_CHAINS} independent chains of {steps} instances, "
+            f"{THROUGHPUT_PASSES} times over{note}"
+        )
+        body = _chain_source(step, kind, operands, prelude, steps, THROUGHPUT_CHAINS, THROUGHPUT_PASSES)
+        total = steps * THROUGHPUT_CHAINS
+        work = THROUGHPUT_THREADS * total * THROUGHPUT_PASSES
         made.append(
             Timing(
                 isa,
@@ -67,7 +72,8 @@ def chain(
     return tuple(made)
 
 
-def _chain_source(step: str, kind: str, kinds: str, prelude: str, steps: int, chains: int) -> str:
+def _chain_source(step: str, kind: str, kinds: str, prelude: str, steps: int, chains: int, passes: int = 1) -> str:
+    """`passes` timed passes over the instances, after one that brings them into the instruction cache."""
     ctype = {"r": "u32", "l": "u64", "h": "u16"}
     lines = []
     for _ in range(steps):
@@ -89,14 +95,16 @@ def _chain_source(step: str, kind: str, kinds: str, prelude: str, steps: int, ch
 {fixed}
     u64 start = 0, stop = 0;
 #pragma unroll 1
-    for (int pass = 0; pass < 2; ++pass) {{  // the second finds the instructions in the cache
-        __syncthreads();
-        start = read_clock();
+    for (int pass = 0; pass <= {passes}; ++pass) {{
+        if (pass < 2) {{
+            __syncthreads();
+            start = read_clock();
+        }}
         asm volatile("{{{prelude}\\n"
             {body}
             "}}" : {outs} : {ins} : "memory");
-        stop = read_clock();
     }}
+    stop = read_clock();
     keep_clocks(clocks, start, stop);
     out[threadIdx.x] = {sink};
 """

@@ -193,7 +193,7 @@ PROBES = (
     ),
     approximate(H + "ex2.approx.f16", "ex2.approx.f16", "f16", np.exp2, 2.0**-9.9, -14.0, 15.0, unit="relative"),
     approximate(H + "tanh.approx.f16", "tanh.approx.f16", "f16", np.tanh, 2.0**-10.5, 2.0**-5, 5.0, log_spaced=True, unit="absolute"),
-    approximate(H + "tanh.approx.f16", "tanh.approx.bf16", "bf16", np.tanh, 2.0**-8, 2.0**-5, 5.0, log_spaced=True, unit="absolute"),
+    approximate(H + "tanh.approx.f16", "tanh.approx.bf16", "bf16", np.tanh, 1.01 * 2.0**-8, 2.0**-5, 5.0, log_spaced=True, unit="absolute"),
     approximate(H + "ex2.approx.f16", "ex2.approx.ftz.bf16", "bf16", np.exp2, 2.0**-7, -100.0, 100.0, unit="relative"),
     Probe(
         F + "div.f32",

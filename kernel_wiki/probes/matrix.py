@@ -237,8 +237,11 @@ def _sparse_model(*_: np.ndarray) -> np.ndarray:
     return accumulator(dense @ b, False).ravel()
 
 
-def mma_source(name: str, na: int, nb: int, integer: bool, chains: int, steps: int, vary: bool) -> str:
-    """`steps` products into each of `chains` accumulators; with `vary` A changes in between, so that no product can be reused."""
+def mma_source(name: str, na: int, nb: int, integer: bool, chains: int, steps: int, vary: bool, passes: int = 1) -> str:
+    """`passes` timed passes, after one to warm up, of `steps` products into each of `chains` accumulators.
+
+    With `vary` A changes in between, so that no product can be reused.
+    """
     letter, ctype = ("r", "u32") if integer else ("f", "float")
     first, count = 4 * chains, na + nb
     numbered = [f"%{i}" for i in range(first + count)]
@@ -257,19 +260,25 @@ def mma_source(name: str, na: int, nb: int, integer: bool, chains: int, steps: i
     for (int i = 0; i < {count}; ++i) f[i] = (u32)in[5];
     u64 start = 0, stop = 0;
 #pragma unroll 1
-    for (int pass = 0; pass < 2; ++pass) {{
-        __syncthreads();
-        start = read_clock();
+    for (int pass = 0; pass <= {passes}; ++pass) {{
+        if (pass < 2) {{
+            __syncthreads();
+            start = read_clock();
+        }}
         asm volatile(
             {lines}
             : {outs} :: "memory");
-        stop = read_clock();
     }}
+    stop = read_clock();
     {ctype} sum = 0;
     for (int i = 0; i < {first}; ++i) sum += d[i];
     out[threadIdx.x] = (u64)sum;
     keep_clocks(clocks, start, stop);
 """
+
+
+RATE_PASSES = 16
+"""Of a rate's measurement, so that its beginning and end do not count."""
 
 
 def mma_cost(isa: str, name: str, na: int, nb: int, operations: int, integer: bool = False, emulated: bool = False) -> tuple[Timing, ...]:
@@ -289,12 +298,12 @@ def mma_cost(isa: str, name: str, na: int, nb: int, operations: int, integer: bo
     rate = Timing(
         isa,
         f"{name} rate",
-        mma_source(name, na, nb, integer, 4, 32, emulated),
+        mma_source(name, na, nb, integer, 4, 32, emulated, RATE_PASSES),
         sass,
         128,
-        128 * 16 * operations,
+        128 * 16 * operations * RATE_PASSES,
         "per_clock_per_sm",
-        "16 warps on one SM, four accumulators each, 32 products to each",
+        f"16 warps on one SM, four accumulators each, 32 products to each, {RATE_PASSES} times over",
         "operations (a multiply-add is two)",
         block=512,
         seeds=(0, 0, 0, 0, 0, 0x01010101),

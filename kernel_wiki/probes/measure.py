@@ -96,7 +96,10 @@ def run_kernel(probe: Kernel, kernel: CudaKernel) -> dict[str, Any]:
 
 
 def run_timing(timing: Timing, kernel: CudaKernel) -> dict[str, Any]:
-    """Median over launches of the cycles from the first warp's start to the last one's stop."""
+    """Median over launches of the cycles from the first warp's start to the last one's stop.
+
+    With several blocks, the longest of a single warp: each SM has a clock of its own, and they were set at different times.
+    """
     words = timing.inputs() if timing.inputs else np.array([*timing.seeds, *[0] * (8 - len(timing.seeds))], dtype=np.uint64)
     source = on_device(words)
     if timing.inputs:
@@ -110,7 +113,7 @@ def run_timing(timing: Timing, kernel: CudaKernel) -> dict[str, Any]:
         kernel(timing.grid, timing.block, source, out, clocks, smem_bytes=timing.smem_bytes, cluster=timing.cluster or None)
         torch.cuda.synchronize()
         start, stop, empty = (clocks[:, i].cpu().numpy() for i in range(3))
-        spans.append(int(stop.max() - start.min() - empty.min()))
+        spans.append(int((stop - start).max() if timing.grid > 1 else stop.max() - start.min()) - int(empty.min()))
     spans = spans[1:]
     middle = statistics.median(spans)
     found: dict[str, Any] = {"verdict": "measured", "method": f"{timing.method}; median of {LAUNCHES} launches", "cycles": middle}
