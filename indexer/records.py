@@ -156,6 +156,10 @@ class GuideRecord(SourcedRecord):
     """The bottleneck is named when any one of them holds; the first that holds is the evidence shown."""
     severity: str | None = None
     """Expression over metric names for the share of time at stake, 0 to 100; clipped. See `retriever.diagnosis`."""
+    bound: str | None = None
+    """What `severity` estimates and what caps the gain, in one sentence; gains of several guides are never added."""
+    limit: bool = False
+    """True where the guide names a unit at its limit: on a kernel that wastes nothing this is the roof and no fault."""
     cures: tuple[str, ...] = ()
     """Techniques that cure it, in the order to try."""
     not_cures: tuple[str, ...] = ()

@@ -19,6 +19,7 @@ from retriever.evidence import is_slower
 from retriever.fragments import all_problems as layout_problems
 from retriever.isa_coverage import coverage_problems
 from retriever.isa_verify import check_verified
+from retriever.labels import label_problems
 
 _LINK = re.compile(r"`((?:zoo|attempt|technique|guide|hardware|isa|pr|skill)/[\w./@-]*[\w@-])`")
 _MACHINE_PATH = re.compile(r"(?<![\w.])/(?:home|root|Users)/\w")
@@ -28,7 +29,7 @@ def check_corpus(root: Path) -> tuple[list[str], int]:
     """`(problems, files read)`: each problem is `path:line: message`, sorted; reading nothing is a problem too."""
     corpus = load_corpus(root)
     problems = list(corpus.problems)
-    for check in (_gpus, _links, _guides, _techniques, _isa, _zoo, _attempts, _skills):
+    for check in (_gpus, _links, _guides, _techniques, _isa, _zoo, _attempts, _skills, label_problems):
         problems += check(corpus)
     if not corpus.files_read:
         problems.append(f"{root}: no corpus file found; is this the corpus folder?")

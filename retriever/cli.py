@@ -16,6 +16,7 @@ from retriever.cli_isa import isa_app
 from retriever.cli_options import Corpus, Encoder, GpuArgument, GpuName, Json, Store
 from retriever.cli_options import opened as _open
 from retriever.cli_options import print_json as _print_json
+from retriever.cli_typed import Block, Bytes, Dtype, Flops, Grid, Ptxas, Registers, Smem, TimeUs, ZooCase
 from retriever.cli_zoo import zoo_app
 
 EXIT_CODES = "Exit codes: 0 done (no hits is a result), 1 problems found, 2 wrong usage or unusable input, 3 index missing."
@@ -47,7 +48,7 @@ def _record_ids(incomplete: str) -> list[str]:
 Kernel = Annotated[
     str | None, typer.Option("--kernel", help="Source of the kernel (CUDA C++, Triton), or a PTX or SASS listing; - reads stdin.")
 ]
-Ncu = Annotated[str | None, typer.Option("--ncu", help="Nsight Compute report: CSV (raw or details page) or console text; - reads stdin.")]
+Ncu = Annotated[str | None, typer.Option("--ncu", help="Nsight Compute report: .ncu-rep, CSV or console text, also packed; - reads stdin.")]
 KernelName = Annotated[str | None, typer.Option("--kernel-name", help="Only launches of the report whose name contains this.")]
 
 
@@ -126,32 +127,50 @@ def search(
 
 @app.command()
 def diagnose(
-    report: Annotated[str, typer.Argument(help="Nsight Compute report: CSV or console text; - reads stdin.")],
+    report: Annotated[
+        str | None,
+        typer.Argument(
+            help="Nsight Compute report (.ncu-rep, CSV or console text, also packed), or an input without counters; - reads stdin."
+        ),
+    ] = None,
     kernel_name: KernelName = None,
+    vs: Annotated[
+        str | None, typer.Option("--vs", help="A later report of the same kernel: what moved, what did not, what is next.")
+    ] = None,
+    plan: Annotated[bool, typer.Option("--plan", help="What to collect next, and the exact ncu command; needs no report.")] = False,
+    plot: Annotated[Path | None, typer.Option("--plot", help="Draw the report to this .png, .svg or .pdf; needs warplore[plot].")] = None,
+    kernel: Kernel = None,
+    ptxas: Ptxas = None,
+    grid: Grid = None,
+    block: Block = None,
+    smem: Smem = None,
+    registers: Registers = None,
+    time_us: TimeUs = None,
+    bytes: Bytes = None,
+    flops: Flops = None,
+    dtype: Dtype = None,
+    case: ZooCase = None,
     gpu: GpuName = None,
     as_json: Json = False,
     corpus: Corpus = None,
 ) -> None:
     """The bottlenecks that a report shows, with the metrics that triggered each, and what to collect next.
 
-    Example: warplore diagnose report.csv --kernel-name softmax
-    """
-    from retriever.inputs import find_gpu
-    from retriever.json_forms import diagnose_json, diagnosis_json
-    from retriever.reports.read import read_report
-    from retriever.terminal import print_diagnoses
+    With --vs the report given first is the one before, and --kernel-name OLD=NEW pairs kernels of two names.
 
+    Where counters are denied, the report may be the output of ptxas -v, cuobjdump --dump-resource-usage, nsys stats, torch.profiler
+    (table or trace) or Triton's metadata. Answers from them are marked weak. Typed values add to any report, or stand alone.
+
+    Example: warplore diagnose report.csv --kernel-name softmax
+    Example: warplore diagnose before.csv --vs after.csv --plot change.png
+    Example: warplore diagnose build.log --kernel-name softmax --gpu H200 --grid 8192 --block 256 --time-us 41 --bytes 134217728
+    """
+    from retriever.cli_diagnose import Asked, run
+    from retriever.typed_facts import Typed
+
+    typed = Typed(ptxas, grid, block, smem, registers, time_us, bytes, flops, dtype, case)
     with _open(corpus) as core:
-        parsed = read_report(report)
-        named = find_gpu(gpu, core.gpus) if gpu else None
-        pairs = core.diagnose(parsed, named, kernel_name)
-        gpus = [named or core.gpu_of(profile) for profile, _ in pairs]
-    if as_json:
-        _print_json(diagnose_json(parsed, [diagnosis_json(d, p, g) for (p, d), g in zip(pairs, gpus)]))
-    else:
-        print_diagnoses(pairs, gpus)
-        for note in parsed.notes:
-            print(f"warplore: {note}", file=sys.stderr)
+        run(core, Asked(report, kernel_name, vs, plan, plot, kernel, gpu, as_json, typed))
 
 
 @app.command()
@@ -169,8 +188,8 @@ def show(
 
     with _open(corpus) as core:
         record = core.entry(id)
-        form = show_json(core.root, record) if as_json else None
-        text = show_text(core.root, record)
+        form = show_json(core.root, record, core.guides) if as_json else None
+        text = show_text(core.root, record, core.guides)
     if form is not None:
         _print_json(form)
     else:
@@ -207,6 +226,7 @@ def gpu(
 @app.command("eval")
 def evaluate_queries(
     file: Annotated[Path | None, typer.Argument(help="Judged questions in YAML; without one, those of the checkout.")] = None,
+    reports: Annotated[bool, typer.Option("--reports", help="The diagnosis on the labelled reports instead.")] = False,
     as_json: Json = False,
     corpus: Corpus = None,
     store: Store = None,
@@ -214,8 +234,13 @@ def evaluate_queries(
 ) -> None:
     """Retrieval quality over judged questions: recall@5, ndcg@10, MRR, wrong-architecture hits, refusals; by kind and by ranker.
 
+    With --reports: how often the diagnosis names what was planted in the labelled kernels, by export form, and every kernel it gets wrong.
+
     Example: warplore eval tests/data/queries.yaml
     """
+    if reports:
+        _evaluate_reports(as_json, corpus)
+        return
     from retriever.evaluate import DEFAULT_QUERIES, evaluate, evaluation_json, load_queries
     from retriever.json_forms import SCHEMA
     from retriever.terminal import print_evaluation
@@ -226,6 +251,19 @@ def evaluate_queries(
         _print_json({"schema": SCHEMA, **evaluation_json(evaluation)})
     else:
         print_evaluation(evaluation)
+
+
+def _evaluate_reports(as_json: bool, corpus: Path | None) -> None:
+    from retriever.evaluate_reports import evaluate_reports, report_evaluation_json
+    from retriever.json_forms import SCHEMA
+    from retriever.terminal_reports import print_report_evaluation
+
+    with _open(corpus) as core:
+        found = report_evaluation_json(evaluate_reports(core.root, core.guides))
+    if as_json:
+        _print_json({"schema": SCHEMA, **found})
+    else:
+        print_report_evaluation(found)
 
 
 @app.command()

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict
 from typing import Any
 
 from indexer.gpus import Gpu
+from retriever.compare import Comparison, LaunchComparison
 from retriever.diagnosis import Diagnosis
+from retriever.hot_lines import hot_lines_json
 from retriever.pack import Pack
+from retriever.plan import Plan
 from retriever.rank import Hit, Ranking
 from retriever.reports.profile import Profile, Report
 from retriever.situation import Situation
+from retriever.weak_facts import weak_json
 
 SCHEMA = 1
 
@@ -51,7 +56,12 @@ def diagnosis_json(diagnosis: Diagnosis, profile: Profile | None = None, gpu: Gp
             {
                 "id": bottleneck.id,
                 "severity": round(bottleneck.severity, 1),
+                "bound": bottleneck.bound or None,
+                "limit": bottleneck.limit,
+                "roof": bottleneck.is_roof,
+                "weak": bottleneck.weak,
                 "because_of": bottleneck.because_of or None,
+                "open_causes": list(bottleneck.open_causes),
                 "evidence": [asdict(piece) for piece in bottleneck.evidence],
                 "guide": bottleneck.guide,
                 "cures": list(bottleneck.cures),
@@ -63,12 +73,53 @@ def diagnosis_json(diagnosis: Diagnosis, profile: Profile | None = None, gpu: Gp
     }
     if profile:
         form |= {"grid": profile.grid, "block": profile.block, "compute_capability": profile.compute_capability}
+        form["hot_lines"] = hot_lines_json(profile)
+        form |= weak_json(profile, gpu)
     return form
+
+
+def plan_json(plan: Plan) -> dict[str, Any]:
+    """What to collect, and the commands."""
+    return asdict(plan)
 
 
 def diagnose_json(report: Report, kernels: list[dict[str, Any]]) -> dict[str, Any]:
     """The answer of `diagnose`."""
     return {"schema": SCHEMA, "source": report.source, "layout": report.layout, "kernels": kernels, "notes": list(report.notes)}
+
+
+def comparison_json(before: Report, after: Report, comparison: Comparison) -> dict[str, Any]:
+    """The answer of `diagnose A --vs B`."""
+    return {
+        "schema": SCHEMA,
+        "before": before.source,
+        "after": after.source,
+        "launches": [_launch_json(launch) for launch in comparison.launches],
+        "only_before": [{"name": p.kernel, "grid": p.grid, "block": p.block} for p in comparison.only_before],
+        "only_after": [{"name": p.kernel, "grid": p.grid, "block": p.block} for p in comparison.only_after],
+        "notes": [f"{report.source}: {note}" for report in (before, after) for note in report.notes],
+    }
+
+
+def _launch_json(launch: LaunchComparison) -> dict[str, Any]:
+    times = launch.times
+    ratios = {"speedup": times.speedup, "speedup_in_cycles": times.speedup_in_cycles, "equal_clocks": times.equal_clocks}
+    return {
+        "name": launch.before.kernel,
+        "name_after": launch.after.kernel,
+        "matched_by": launch.how,
+        "time": asdict(times) | ratios,
+        "bottlenecks": [asdict(fate) for fate in launch.fates],
+        "moved": [_finite(asdict(move)) for move in launch.movements],
+        "expected": [_finite(asdict(expectation)) for expectation in launch.expectations],
+        "next": asdict(launch.next) if launch.next else None,
+        "notes": list(launch.notes),
+    }
+
+
+def _finite(form: dict[str, Any]) -> dict[str, Any]:
+    """NaN, a quotient by a measured zero, is no JSON; null is."""
+    return {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in form.items()}
 
 
 def hit_json(hit: Hit) -> dict[str, Any]:

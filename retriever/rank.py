@@ -35,6 +35,7 @@ SUBJECT = 0.2  # the page of a technique, bottleneck, unit or instruction that t
 FAMILY_MATCH, FAMILY_MISMATCH = 0.06, -0.08  # 0.003
 LANGUAGE_MATCH = 0.05  # 0.01 for questions with a kernel, nothing for the others
 UNNAMED = -0.09  # an instruction page, where the question names no instruction: recall@5 0.008, ndcg@10 0.003 with 270 such pages
+UNNAMED_GUIDE = -0.06  # a guide, where the question names something else: recall@5 0.010, ndcg@10 0.003 with 43 guides
 PRECEDENT = -0.03  # a page that explains comes before a change that used it: recall@5 0.010
 # What lost stands behind what won, unless the question asks for it. Without this, 10 questions that do not ask for attempts have one among
 # their first five, and their recall@5 falls by 0.008. With it none has, and each question about an attempt shows it among ten, or among
@@ -115,6 +116,8 @@ def rank(situation: Situation, rankings: Rankings, index: Index, *, include_neve
             parts["subject"] = SUBJECT
         if index.records[id]["kind"] == "isa" and not names_instruction:
             parts["unnamed"] = UNNAMED
+        if index.records[id]["kind"] == "guide" and rankings.subjects and id not in rankings.subjects:
+            parts["unnamed"] = UNNAMED_GUIDE
         if index.records[id]["kind"] == "pr":
             parts["precedent"] = PRECEDENT
         if index.records[id]["kind"] == "attempt" and not _ASKS_WHAT_LOST.search(situation.ask):

@@ -14,6 +14,7 @@ from retriever.evidence import Evidence
 from retriever.kernels.facts import Fact
 from retriever.rank import Hit
 from retriever.situation import Situation
+from retriever.weak_facts import WEAK
 
 FENCES = {".py": "python", ".cu": "cuda", ".ptx": "ptx"}
 
@@ -115,8 +116,10 @@ def diagnosis_text(diagnoses: tuple[Diagnosis, ...], *, heading: str = "## Diagn
         lines += ["", f"Kernel `{diagnosis.kernel}`:"]
         for bottleneck in diagnosis.bottlenecks:
             behind = f" (look at {bottleneck.because_of} first)" if bottleneck.because_of else ""
+            behind = " (the roof, no fault)" if bottleneck.is_roof else behind
             evidence = "; ".join(evidence_text(piece) for piece in bottleneck.evidence)
-            lines.append(f"- **{bottleneck.id}**, severity {bottleneck.severity:.0f}{behind}: {evidence}")
+            weak = f", weak evidence ({WEAK})" if bottleneck.weak else ""
+            lines.append(f"- **{bottleneck.id}**, severity {bottleneck.severity:.0f}{behind}{weak}: {evidence}")
         if not diagnosis.bottlenecks:
             lines.append("- no signature of the guides holds")
         if diagnosis.missing:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from indexer.locations import corpus_root
 from indexer.state import corpus_digest, corpus_files_state
 from indexer.vocabulary import Vocabulary, load_vocabulary
 from retriever.candidates import rank_candidates
-from retriever.diagnosis import Diagnosis, diagnose
+from retriever.diagnosis import RAW_PAGE, Diagnosis, diagnose
 from retriever.gpu_names import gpu_in_text
 from retriever.inputs import find_gpu, read_kernel_text, well_formed
 from retriever.kernels.facts import KernelFacts
@@ -199,13 +199,22 @@ class Warplore:
         Raises:
             InputError: no kernel has that name.
         """
+        from retriever.estimates import is_weak, with_estimates
         from retriever.reports.derive import with_derived
 
         profiles = [p for p in report.profiles if not kernel_name or kernel_name.lower() in p.kernel.lower()]
         if not profiles:
             names = ", ".join(dict.fromkeys(p.kernel for p in report.profiles))
             raise InputError(f'{report.source}: no kernel name contains "{kernel_name}"; the report has {names}')
-        return tuple((profile, diagnose(with_derived(profile), self.guides, gpu or self.gpu_of(profile))) for profile in profiles)
+        found = []
+        for profile in profiles:
+            own_gpu = gpu or self.gpu_of(profile)
+            filled = with_derived(with_estimates(profile, own_gpu))
+            diagnosis = diagnose(filled, self.guides, own_gpu)
+            if report.has_every_metric and diagnosis.collect_next == RAW_PAGE:
+                diagnosis = replace(diagnosis, collect_next="")
+            found.append((filled if is_weak(profile) else profile, diagnosis))
+        return tuple(found)
 
     def gpu_of(self, profile: Profile) -> Gpu | None:
         """The GPU that a profile names: the product where it is known, else the compute capability."""
@@ -246,8 +255,9 @@ class Warplore:
         diagnosed: tuple[tuple[Profile, Diagnosis], ...] = ()
         if ncu:
             from retriever.reports.read import read_report
+            from retriever.weak_facts import for_gpu
 
-            report = read_report(ncu)
+            report = for_gpu(read_report(ncu), resolved)
             reported = self.gpu_of(report.profiles[0])
             if resolved and reported and reported.compute_capability != resolved.compute_capability:
                 notes.append(

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from indexer.evidence import zoo_evidence
-from indexer.records import AttemptRecord, PrRecord, Record, ZooRecord
+from indexer.records import AttemptRecord, GuideRecord, PrRecord, Record, ZooRecord
 from retriever.evidence import attempt_evidence_for, zoo_evidence_for
 from retriever.lineage import chain, lineage_text
+from retriever.pairs import Pair, find_pairs, pairs_json, pairs_text
 from retriever.render import code_text, precedent_facts, timings_text
 
 
-def show_text(root: Path, record: Record) -> str:
-    """The page, then what the record adds to it: code and measurements, or repository and figures."""
+def show_text(root: Path, record: Record, guides: Iterable[GuideRecord] = ()) -> str:
+    """The page, then what the record adds to it: code and measurements, repository and figures, or the pairs of kernels that prove it."""
     parts = [f"# {record.title}", f"`{record.id}` ({record.path})", record.summary]
     entry = _entry(record)
     if isinstance(record, PrRecord):
@@ -35,6 +37,8 @@ def show_text(root: Path, record: Record) -> str:
         if not isinstance(record, AttemptRecord) and (relatives := lineage_text(record.id, root / "kernel_wiki" / "zoo")):
             parts.append("## Lineage\n\n" + relatives)
         parts.append("## Source\n\n" + code_text(root, entry))
+    if isinstance(record, GuideRecord) and (pairs := _pairs(root, record, guides)):
+        parts.append(f"## Proved on {pairs[0].gpu}\n\n{pairs_text(pairs)}\n\nGain: time before over time after, for the same work.")
     if record.sources:
         lines = [
             f"- {source.title}{f' ({source.revision})' if source.revision else ''}{f': {source.url}' if source.url else ''}"
@@ -44,8 +48,8 @@ def show_text(root: Path, record: Record) -> str:
     return "\n\n".join(parts)
 
 
-def show_json(root: Path, record: Record) -> dict[str, Any]:
-    """The front matter, the page and, for an implementation or an attempt, its files and what proves it."""
+def show_json(root: Path, record: Record, guides: Iterable[GuideRecord] = ()) -> dict[str, Any]:
+    """The front matter, the page and, for an implementation, an attempt or a guide, its files and what proves it."""
     form = {"schema": 1, **_entry(record), "body": record.body}
     if isinstance(record, ZooRecord):
         page = root / record.path
@@ -54,7 +58,13 @@ def show_json(root: Path, record: Record) -> dict[str, Any]:
         form["evidence"] = zoo_evidence(root, record)
         if not isinstance(record, AttemptRecord):
             form["lineage"] = chain(record.id, root / "kernel_wiki" / "zoo")
+    if isinstance(record, GuideRecord):
+        form["pairs"] = pairs_json(_pairs(root, record, guides))
     return form
+
+
+def _pairs(root: Path, record: GuideRecord, guides: Iterable[GuideRecord]) -> tuple[Pair, ...]:
+    return find_pairs(root, guides, record.bottlenecks[0]) if record.bottlenecks else ()
 
 
 def _entry(record: Record) -> dict[str, Any]:

@@ -64,7 +64,7 @@ class Situation:
     @cached_property
     def wanted_techniques(self) -> tuple[str, ...]:
         """What would help here: techniques the kernel lacks, then the first cures of what the report shows."""
-        cures = [cure for diagnosis in self.diagnoses for bottleneck in diagnosis.bottlenecks[:2] for cure in bottleneck.cures[:3]]
+        cures = [cure for diagnosis in self.diagnoses for bottleneck in diagnosis.limits_first[:2] for cure in bottleneck.cures[:3]]
         return tuple(dict.fromkeys((*self.missing_techniques, *cures)))
 
     def query_text(self, vocabulary: Vocabulary) -> str:

@@ -14,10 +14,13 @@ from rich.table import Table
 from rich.text import Text
 
 from indexer.gpus import Gpu, GpuTable
-from retriever.diagnosis import RAW_PAGE, Diagnosis
+from retriever.diagnosis import RAW_PAGE, Bottleneck, Diagnosis
+from retriever.estimates import is_weak
+from retriever.hot_lines import hot_lines_text
 from retriever.rank import Hit, Ranking
 from retriever.render import evidence_text
 from retriever.reports.profile import Profile
+from retriever.weak_facts import open_text, weak_lines, weak_text
 
 if TYPE_CHECKING:
     from indexer.build import Progress as ProgressFunction
@@ -64,15 +67,24 @@ def print_diagnoses(pairs: tuple[tuple[Profile, Diagnosis], ...], gpus: list[Gpu
     for (profile, diagnosis), gpu in zip(pairs, gpus):
         shape = f"  grid {profile.grid}, block {profile.block}" if profile.grid and profile.block else ""
         out.print(Text(diagnosis.kernel, style="bold") + Text(f"  {gpu.name if gpu else 'GPU not named'}{shape}", style="dim"))
+        for line in weak_lines(profile, gpu):
+            out.print(Text(f"  {line}", style="dim"), soft_wrap=True)
         for place, bottleneck in enumerate(diagnosis.bottlenecks, start=1):
-            behind = f"; look at {bottleneck.because_of} first" if bottleneck.because_of else ""
-            out.print(Text(f"{place:>3}. ") + Text(bottleneck.id, style="bold") + Text(f"  severity {bottleneck.severity:.0f}{behind}"))
+            out.print(Text(f"{place:>3}. ") + Text(bottleneck.id, style="bold") + Text(f"  {severity_text(bottleneck)}"))
             for piece in bottleneck.evidence:
                 out.print(Text(f"     - {evidence_text(piece)}"))
-            if bottleneck.cures:
+            if bottleneck.open_causes:
+                out.print(Text(f"     may come from {', '.join(bottleneck.open_causes)}: this report cannot say", style="yellow"))
+            if bottleneck.cures and not bottleneck.is_roof:
                 out.print(Text(f"     try: {', '.join(bottleneck.cures[:3])}", style="cyan"))
         if not diagnosis.bottlenecks:
             out.print("  no signature of the guides holds")
+        for line in hot_lines_text(profile):
+            out.print(Text(f"  {line}", style="dim"))
+        if is_weak(profile):
+            out.print(Text(f"  {open_text(diagnosis)}", style="dim"), soft_wrap=True)
+            out.print()
+            continue
         if diagnosis.missing:
             out.print(Text(f"  not decided: {', '.join(item.bottleneck for item in diagnosis.missing)}", style="dim"))
         if diagnosis.collect_next:
@@ -80,6 +92,16 @@ def print_diagnoses(pairs: tuple[tuple[Profile, Diagnosis], ...], gpus: list[Gpu
             step = "every section is there; print its metrics: ncu --import REPORT.ncu-rep" if whole else "collect next: ncu"
             out.print(Text(f"  {step} {diagnosis.collect_next}", style="dim"), soft_wrap=True)
         out.print()
+
+
+def severity_text(bottleneck: Bottleneck) -> str:
+    """What curing it could save, and what caps that: `at most 38 % of the time; <bound>`."""
+    if bottleneck.weak:
+        return weak_text(bottleneck)
+    if bottleneck.is_roof:
+        return f"the roof, no fault: {bottleneck.severity:.0f} % of the time; {bottleneck.bound}".rstrip("; ")
+    behind = f" (look at {bottleneck.because_of} first)" if bottleneck.because_of else ""
+    return f"at most {bottleneck.severity:.0f} % of the time{behind}; {bottleneck.bound}".rstrip("; ")
 
 
 def print_gpu_table(table: GpuTable) -> None:

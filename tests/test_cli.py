@@ -16,6 +16,7 @@ from indexer.encoder import HashEncoder, load_encoder
 from indexer.errors import InputError
 from retriever import cli
 from tests.corpora import REPOSITORY, write_corpus
+from tests.exports import write_export
 
 
 @pytest.fixture(scope="module")
@@ -122,15 +123,15 @@ def test_a_folder_is_no_kernel_and_no_report(run, tmp_path: Path) -> None:
         assert code == 2 and "folder" in err
 
 
-def test_a_report_given_as_kernel_is_named_as_such(run) -> None:
+def test_a_report_given_as_kernel_is_named_as_such(run, tmp_path: Path) -> None:
     for name in ("raw.csv", "details.txt"):
-        code, out, err = run("context", "--kernel", str(REPOSITORY / "kernel_wiki/reports/naive_softmax" / name))
+        code, out, err = run("context", "--kernel", str(write_export(tmp_path, "naive_softmax", name)))
         assert code == 2 and out == "" and "a report of Nsight Compute, not a kernel's source; give it with --ncu" in err
 
 
 @pytest.mark.parametrize("name", ["raw.csv", "details.txt"])
-def test_a_report_is_read_from_standard_input(run, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    report = REPOSITORY / "kernel_wiki/reports/naive_softmax" / name
+def test_a_report_is_read_from_standard_input(run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str) -> None:
+    report = write_export(tmp_path, "naive_softmax", name)
     _, expected, _ = run("diagnose", str(report), "--json")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(report.read_bytes())))
     code, out, _ = run("diagnose", "-", "--json")

@@ -1,162 +1,110 @@
-"""The kept reports of the evidence kernels: what the diagnosis says first about each, what it must not say, in every export form."""
+"""The labelled kernels and their reports from an H200: what the diagnosis names on each, and the cures that prove the guides."""
 
 from __future__ import annotations
 
 import json
 from functools import cache
-from pathlib import Path
 
 import pytest
 
 from indexer.corpus import load_corpus
 from indexer.records import GuideRecord
-from kernel_wiki.reports.make_reports import source_hash
-from retriever.diagnosis import RAW_PAGE, Diagnosis, diagnose
+from retriever.diagnosis import Diagnosis, diagnose
+from retriever.evaluate_reports import REFERENCE, ReportEvaluation, evaluate_reports
+from retriever.labels import label_problems, load_labels
+from retriever.pairs import Pair, find_pairs, pairs_text
 from retriever.reports.derive import with_derived
 from retriever.reports.read import read_report
+from tests.corpora import REPOSITORY
+from tests.exports import REPORTS, export
 
-ROOT = Path(__file__).parent.parent
-REPORTS = ROOT / "kernel_wiki" / "reports"
-FORMS = ("raw.csv", "details.csv", "details.txt")
-FAULT = 30.0
-"""Severity from which a bottleneck reads like a fault to repair; what a kernel near its limit still shows stays below."""
-
-FIRST = {
-    "atomics_histogram": "atomics-contention",
-    "bandwidth_copy": "dram-bandwidth",
-    "barrier_heavy": "barrier-stall",
-    "divergent_branches": "warp-divergence",
-    "fma_chain": "compute-bound-fma",
-    "fp64_chain": "fp64-bound",
-    "histogram_privatized": "latency-long-scoreboard",
-    "instruction_cache": "instruction-cache",
-    "integer_hash": "compute-bound-alu",
-    "l2_reuse": "l2-bandwidth",
-    "launch_overhead": "launch-overhead",
-    "low_occupancy_blocksize": "low-occupancy-blocksize",
-    "low_occupancy_registers": "low-occupancy-registers",
-    "low_occupancy_shared": "low-occupancy-shared",
-    "naive_attention_scores": "uncoalesced-access",
-    "naive_gemm": "l1-throughput",
-    "naive_rmsnorm": "dram-bandwidth",  # two passes over 128 MiB: reads hit L2 in 9 %, DRAM is 67.5 % busy
-    "naive_softmax": "uncoalesced-access",
-    "naive_transpose": "uncoalesced-access",
-    "pointer_chase": "latency-long-scoreboard",
-    "reduction_shuffle": "dram-bandwidth",
-    "register_spill": "register-spill",
-    "sfu_exp": "sfu-bound",
-    "sgemm_register_tiled": "compute-bound-fma",
-    "shared_chase": "latency-short-scoreboard",
-    "small_grid": "small-grid",
-    "softmax_onepass": "dram-bandwidth",
-    "tail_effect": "tail-effect",
-    "tensor_gemm_mma": "low-occupancy-registers",  # 54 % of the tensor rate with one block of 8 warps an SM: mma.sync needs more of them
-    "transpose_bank_conflict": "shared-bank-conflict",
-    "transpose_padded": "dram-bandwidth",
-    "wmma_from_global": "tensor-underused",
-}
-"""Kernel to the bottleneck that an expert names first."""
-
-NEAR_THE_LIMIT = ("bandwidth_copy", "reduction_shuffle", "softmax_onepass", "transpose_padded", "fma_chain")
-"""Kernels that have nothing left to repair: beside their limit nothing is severe."""
-
-NEVER = {
-    "atomics_histogram": {"latency-long-scoreboard", "l2-bandwidth"},
-    "bandwidth_copy": {"l2-bandwidth", "uncoalesced-access", "latency-long-scoreboard"},
-    "histogram_privatized": {"atomics-contention"},
-    "instruction_cache": {"warp-divergence"},
-    "l2_reuse": {"dram-bandwidth", "well-optimized"},
-    "low_occupancy_registers": {"tensor-underused", "uncoalesced-access"},
-    "low_occupancy_shared": {"shared-bank-conflict", "uncoalesced-access"},
-    "low_occupancy_blocksize": {"uncoalesced-access"},
-    "naive_attention_scores": {"well-optimized"},
-    "naive_gemm": {"uncoalesced-access", "well-optimized"},
-    "naive_softmax": {"well-optimized", "register-spill"},
-    "pointer_chase": {"uncoalesced-access", "dram-bandwidth"},
-    "reduction_shuffle": {"barrier-stall", "l2-bandwidth"},
-    "register_spill": {"low-occupancy-registers"},
-    "sgemm_register_tiled": {"uncoalesced-access", "shared-bank-conflict", "low-occupancy-registers"},
-    "softmax_onepass": {"uncoalesced-access", "l2-bandwidth"},
-    "tensor_gemm_mma": {"shared-bank-conflict", "uncoalesced-access", "tensor-underused"},
-    "transpose_padded": {"shared-bank-conflict", "uncoalesced-access", "l2-bandwidth"},
-}
-"""Kernel to the bottlenecks that its report must not show: cured ones, and false leads of the first runs."""
+LABELS = load_labels(REPOSITORY)
+FORMS = (REFERENCE, "details-all.csv", "details.csv", "details.txt", "summary.csv")
+ALLOWED = {"details-all.csv": 0, "details.csv": 2, "details.txt": 2, "summary.csv": 8}
+"""Kernels that may get another first answer, without a word on what keeps it open; fewer is better."""
+UNPROVED = {"barrier-stall", "instruction-issue-bound", "tensor-bound"}
+"""Guides whose pair is still to be run: no twin that does the same work (the first), a planted kernel that did not show it, a roof."""
+NO_PAIR = {"no-usable-data", "well-optimized"}
+"""Answers that are no bottleneck."""
 
 
 @cache
 def guides() -> tuple[GuideRecord, ...]:
-    return tuple(record for record in load_corpus(ROOT).records.values() if isinstance(record, GuideRecord))
-
-
-def is_of_the_present_source(name: str) -> bool:
-    manifest = REPORTS / name / "manifest.json"
-    return manifest.exists() and json.loads(manifest.read_text(encoding="utf-8"))["source_sha256"] == source_hash(name)
+    return tuple(record for record in load_corpus(REPOSITORY).records.values() if isinstance(record, GuideRecord))
 
 
 @cache
-def diagnosis_of(name: str, form: str = "raw.csv") -> Diagnosis:
-    if not is_of_the_present_source(name):
-        pytest.skip(f"no report of the present {name}.cu yet: run kernel_wiki/reports/make_reports.py --only {name} on a GPU")
-    (profile,) = read_report(REPORTS / name / form).profiles
+def evaluation() -> ReportEvaluation:
+    return evaluate_reports(REPOSITORY, guides(), FORMS)
+
+
+@cache
+def pairs() -> tuple[Pair, ...]:
+    return find_pairs(REPOSITORY, guides())
+
+
+def diagnosed(text: str) -> Diagnosis:
+    (profile,) = read_report(text).profiles
     return diagnose(with_derived(profile), guides())
 
 
-def named(diagnosis: Diagnosis) -> list[str]:
-    return [bottleneck.id for bottleneck in diagnosis.bottlenecks]
+def test_labels_are_whole_and_reports_are_of_the_present_sources():
+    assert [*label_problems(load_corpus(REPOSITORY))] == []
 
 
-@pytest.mark.parametrize("name", FIRST)
-def test_the_first_bottleneck_is_the_one_an_expert_names_first(name):
-    assert named(diagnosis_of(name))[:1] == [FIRST[name]]
+def test_the_set_is_large_enough():
+    planted = [label for label in LABELS.values() if label.planted]
+    good = [label for label in LABELS.values() if label.is_good]
+    assert len(planted) >= 60 and len(good) >= 20
+    assert sum(len(label.planted) > 1 for label in planted) >= 10
 
 
-@pytest.mark.parametrize("name", NEVER)
-def test_a_cured_bottleneck_or_a_false_lead_is_not_named(name):
-    assert not NEVER[name] & set(named(diagnosis_of(name)))
+def test_the_raw_page_names_what_was_planted_first_and_nothing_on_a_good_kernel():
+    wrong = [each for each in evaluation().of(REFERENCE) if not each.right]
+    assert wrong == []
 
 
-@pytest.mark.parametrize("name", NEAR_THE_LIMIT)
-def test_a_kernel_near_its_limit_shows_no_severe_fault_beside_it(name):
-    beside = [(bottleneck.id, bottleneck.severity) for bottleneck in diagnosis_of(name).bottlenecks[1:]]
-    assert [pair for pair in beside if pair[1] >= FAULT] == []
+def test_no_false_lead_is_named_and_few_second_causes_are_missed():
+    found = evaluation().of(REFERENCE)
+    assert [(each.kernel, each.false_leads) for each in found if each.false_leads] == []
+    assert sum(bool(each.second_missed) for each in found) <= 1
 
 
 @pytest.mark.parametrize("form", FORMS[1:])
-@pytest.mark.parametrize("name", FIRST)
-def test_the_details_page_gives_the_same_first_answer_or_says_what_it_lacks(name, form):
-    diagnosis = diagnosis_of(name, form)
-    lacks = {item.bottleneck for item in diagnosis.missing}
-    assert named(diagnosis)[:1] == [FIRST[name]] or FIRST[name] in lacks
-    if lacks:
-        assert diagnosis.collect_next.endswith(RAW_PAGE)
+def test_another_form_gives_the_same_first_answer_or_says_what_keeps_it_open(form):
+    others = [(each.kernel, each.first) for each in evaluation().other_answers(form)]
+    assert len(others) <= ALLOWED[form], others
 
 
-@pytest.mark.parametrize("name", FIRST)
-def test_both_forms_of_the_details_page_say_the_same(name):
-    table, text = (diagnosis_of(name, form) for form in FORMS[1:])
-    assert named(table) == named(text)
-    assert table.missing == text.missing
+@pytest.mark.parametrize("form", ["details.csv", "details.txt", "raw.csv"])
+def test_a_report_of_one_kernel_is_diagnosed_as_it_is_among_others(form):
+    first = {each.kernel: each.first for each in evaluation().of(form)}
+    for kernel in ("naive_softmax", "tail_effect", "good_rowsum"):
+        named = [each.id for each in diagnosed(export(kernel, form)).bottlenecks]
+        assert first[kernel] in named
 
 
-@pytest.mark.parametrize("name", FIRST)
-def test_every_value_of_the_details_page_stands_on_the_raw_page_under_the_name_of_its_label(name):
-    diagnosis_of(name)  # skips where there is no report
-    (text,), (raw,) = (read_report(REPORTS / name / form).profiles for form in ("details.txt", "raw.csv"))
-    assert [label for label in text.metrics if raw.value(label) is None] == []
-    assert {label: raw.value(label) for label in text.metrics} == {
-        label: pytest.approx(metric.value, rel=6e-3, abs=6e-3) for label, metric in text.metrics.items()
-    }
+@pytest.mark.parametrize("kernel", sorted(LABELS))
+def test_the_compact_page_in_the_kernels_folder_gives_the_answer_of_the_whole_page(kernel):
+    whole, compact = diagnosed(export(kernel, "raw.csv")), diagnosed((REPORTS / kernel / "raw.csv").read_text(encoding="utf-8"))
+    assert compact.bottlenecks == whole.bottlenecks
+    assert compact.missing == whole.missing == ()
 
 
-@pytest.mark.parametrize("name", FIRST)
-def test_the_raw_page_of_a_full_report_leaves_nothing_undecided(name):
-    assert diagnosis_of(name).missing == ()
+def test_every_guide_is_proved_by_a_pair_but_those_that_wait_for_a_gpu():
+    proved = {pair.bottleneck for pair in pairs() if pair.proves}
+    assert {guide.bottlenecks[0] for guide in guides()} - proved == UNPROVED | NO_PAIR
 
 
-def test_every_evidence_kernel_has_an_expectation():
-    assert set(FIRST) == {path.stem for path in REPORTS.glob("*/*.cu")}
+def test_a_cure_is_faster_and_takes_the_name_away():
+    assert [(pair.before, pair.after, pair.gain) for pair in pairs() if pair.gain <= 1] == []
+    roofs = {pair.after for pair in pairs() if not pair.proves}
+    assert roofs <= {"one_pass"}  # DRAM is full before and after: what changes is how many bytes the same work needs
 
 
-def test_most_kept_reports_are_of_the_present_source():
-    present = [name for name in FIRST if is_of_the_present_source(name)]
-    assert len(present) >= 20, "tests over skipped reports prove nothing; make the reports again"
+def test_the_table_of_a_guides_page_holds_what_was_measured():
+    (pair,) = (pair for pair in pairs() if pair.before == "transpose_bank_conflict")
+    manifests = [json.loads((REPORTS / name / "manifest.json").read_text(encoding="utf-8")) for name in (pair.before, pair.after)]
+    assert pair.gain == pytest.approx(manifests[0]["time_us"] / manifests[1]["time_us"], abs=0.01)
+    assert f"| {pair.gain:g} |" in pairs_text([pair])
+    assert pairs_text([]) == ""

@@ -1,49 +1,37 @@
-"""The lines of a console report to what they say: launches, sections, table rows, rules."""
+"""What the lines of a console report say: launches, sections, table rows, rules; and how a report shows in a single line."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 
-from retriever.reports.draft import SEVERITIES, Dimensions
-from retriever.reports.names import known_label, section_id
-from retriever.reports.source import TextSource
+from retriever.reports.console_rows import folded, read_cells
+from retriever.reports.kernel_lines import Launch, launch_in
+from retriever.reports.mend import mended_line
+from retriever.reports.names import SECTION_IDS
+from retriever.reports.rule_sentences import section_of_rule
 from retriever.reports.units import is_missing
 
-_TRIPLE = r"\((\d{1,10}), ?(\d{1,10}), ?(\d{1,10})\)"
-_LAUNCH = re.compile(
-    rf"{_TRIPLE}x{_TRIPLE}, (?:Context \d+, Stream \d+, )?Device (\d+), CC (\d+\.\d+)" + r"(?:, Invocations (\d{1,9}))?\s*$"
-)
-_LAUNCH_EARLIER = re.compile(r"(?:, \d{4}-\w{3}-\d{2} \d{2}:\d{2}:\d{2})?, Context \d+, Stream \d+\s*$")
-_SECTION = re.compile(r"\s*Section: (.*)")
-_DASHES = re.compile(r"-{3,}(?: +-+)*")
-_RULE = re.compile(r"\s*(INF|OPT|WRN|ERR|OK(?=\s\s))\s+(\S.*)")
-_SPEEDUP = re.compile(r"(?:Est\.|Estimated) (?:(Local|Global) )?Speedup:\s*([\d.,]+)\s*%\s*")
-_ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-_UNIT = re.compile(r"%|#|[A-Za-zµ]+(?:/[A-Za-z]+)?")
-_NUMBER = re.compile(r"[+-]?\d[\d.,]*(?:[eE][+-]?\d+)?")
+RULE_TAG = re.compile(r"\s*[*`]*(INFO?|OPT|WRN|ERR|OK(?=\s\s))(?![\w/])[\s:*`\]-]*(.*)")
+"""Tag and text of a rule's first line."""
+SPEEDUP = re.compile(r"(?:Est\.|Estimated)\s+(?:(Local|Global)\s+)?Speedup:\s*([\d.,]*\d(?:[eE][+-]?\d+)?)\s*%\s*")
+"""Scope and percentage of a rule's estimate."""
 
-VALUE_OF_SUMMARY = 4  # Metric Name, Metric Unit, Minimum, Maximum, Average
-
-
-@dataclass(frozen=True, slots=True)
-class Launch:
-    """A kernel line."""
-
-    line: int
-    signature: str
-    earlier: bool
-    """True for the line of versions up to about 2022.1, without grid and compute capability."""
-    grid: Dimensions | None = None
-    block: Dimensions | None = None
-    compute_capability: str | None = None
-    invocations: int = 1
+_SECTION = re.compile(r"[\s#*\">-]*Section:\s*(.*)")
+_HEADINGS = {folded(name): name for name in SECTION_IDS if " " in name}
+SHORT_HEADING = 60  # characters; a section's name alone on a line is no longer
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
+    line: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The title of a table inside a section, which `--print-details all` prints."""
+
     line: int
     name: str
 
@@ -56,6 +44,10 @@ class TableRow:
     label: str
     unit: str
     cell: str
+    open: bool = False
+    """True when the text ends right behind it, so that digits may be missing."""
+    framed: bool = False
+    """True when it stands in its table's columns as ncu printed them, so that label and unit are whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,149 +68,42 @@ class Remark:
     text: str
 
 
-Event = Launch | Section | TableRow | Rule | Remark
+Event = Launch | Section | Table | TableRow | Rule | Remark
 
 
 def launch_line(line: str) -> Launch | None:
-    """The launch that a kernel line announces, with line number 0; None for any other line."""
-    if "Device " in line and (match := _LAUNCH.search(line)):
-        numbers = [int(match[at]) for at in range(1, 7)]
-        signature = line[: match.start()].strip()
-        count = int(match[9] or 1)
-        return Launch(0, signature, False, (*numbers[:3],), (*numbers[3:],), match[8], count) if signature else None
-    if "Context " in line and (match := _LAUNCH_EARLIER.search(line)):
-        signature = line[: match.start()].strip()
-        return Launch(0, signature, True) if signature else None
-    return None
+    """The launch that a line of a paste announces, with line number 0; None for any other line."""
+    return next((launch for part in mended_line(line) if (launch := launch_in(part))), None)
+
+
+def shows_a_launch(line: str) -> bool:
+    """Whether a line can only be part of a report whose kernel line is lost: one of ncu's rules, or a row that no program prints."""
+    return any(is_unmistakable(part) for part in mended_line(line))
+
+
+def is_unmistakable(text: str) -> bool:
+    """The same for a line that is mended already."""
+    stripped = text.strip()
+    if not stripped or stripped.startswith("=="):
+        return False
+    rule = RULE_TAG.match(text)
+    if section_of_rule(stripped) or (rule and (section_of_rule(rule[2]) or SPEEDUP.match(rule[2]))):
+        return True
+    rows = read_cells(text.rstrip(), "*") if any(sign.isdigit() for sign in stripped) else ()
+    return any(cells.unit and not is_missing(cells.cell) for cells in rows)
 
 
 def section_name(line: str) -> str | None:
     """The display name on a section line."""
-    match = _SECTION.match(line)
-    return (match[1].strip() or None) if match else None
+    for part in mended_line(line):
+        match = _SECTION.match(part)
+        if match and (name := match[1].strip(" \"'*`#,:")):
+            return name
+    return None
 
 
-def events(source: TextSource, first: int) -> Iterator[Event]:
-    """Everything a console report says from line `first` on, in order."""
-    reader = ConsoleReader()
-    for number, line in source.lines(first):
-        yield from reader.feed(number, line)
-    yield from reader.flush()
-
-
-class ConsoleReader:
-    """Where the reading stands: inside which table, inside which rule."""
-
-    def __init__(self) -> None:
-        self._spans: list[tuple[int, int]] = []
-        self._value: int | None = None
-        self._section = ""
-        self._rows = 0
-        self._begun = False
-        self._rule: tuple[int, str, list[str]] | None = None
-
-    def feed(self, number: int, line: str) -> Iterator[Event]:
-        """The events that `line` completes."""
-        text = _ANSI.sub("", line) if "\x1b" in line else line
-        stripped = text.strip()
-        if stripped.startswith("=="):
-            if stripped.startswith(("==WARNING==", "==ERROR==")):
-                yield Remark(number, stripped)
-        elif not stripped:
-            yield from self.flush()
-        elif event := self._heading(number, text):
-            yield from self.flush()
-            self._begun, self._spans = True, []
-            self._section = section_id(event.name) if isinstance(event, Section) else ""
-            yield event
-        elif _DASHES.fullmatch(stripped):
-            yield from self.flush()
-            self._ruled(text)
-        elif self._begun:
-            yield from self._inside(number, text, stripped)
-
-    def flush(self) -> Iterator[Event]:
-        """The rule that was being read, if any."""
-        if self._rule:
-            line, severity, parts = self._rule
-            self._rule = None
-            yield _rule(line, severity, " ".join(parts))
-
-    def _heading(self, number: int, text: str) -> Event | None:
-        if "Section:" in text and (name := section_name(text)):
-            return Section(number, name)
-        launch = launch_line(text)
-        if not launch:
-            return None
-        fields = (launch.signature, launch.earlier, launch.grid, launch.block, launch.compute_capability, launch.invocations)
-        return Launch(number, *fields)
-
-    def _ruled(self, text: str) -> None:
-        """A line of dashes opens a table, stands under its header or closes it; one under rules has two groups."""
-        spans = [match.span() for match in re.finditer("-+", text)]
-        if len(spans) < 3 or (spans == self._spans and self._rows):
-            self._spans = []
-        elif spans != self._spans:
-            self._spans, self._value = spans, 2 if len(spans) == 3 else None
-        self._rows = 0
-
-    def _inside(self, number: int, text: str, stripped: str) -> Iterator[Event]:
-        match = _RULE.match(text)
-        if match:
-            yield from self.flush()
-            self._rule, self._spans = (number, SEVERITIES.get(match[1], match[1]), [match[2].strip()]), []
-        elif self._rule:
-            self._rule[2].append(stripped)
-        elif stripped.startswith("Warning:"):
-            yield Remark(number, stripped)
-        elif not stripped.startswith("Metric Name"):
-            yield from self._row(number, text, stripped)
-        elif stripped.endswith("Average") and len(self._spans) > VALUE_OF_SUMMARY:
-            self._value = VALUE_OF_SUMMARY
-
-    def _row(self, number: int, text: str, stripped: str) -> Iterator[Event]:
-        row = self._by_columns(number, text) if self._spans else None
-        row = row or _by_words(number, text, stripped, self._section)
-        if row is None:
-            return
-        self._rows += 1
-        if not text.endswith("\n") and self._spans and len(text.rstrip()) < self._spans[-1][1]:
-            yield Remark(number, f'row cut after "{row.label}"')
-        else:
-            yield row
-
-    def _by_columns(self, number: int, text: str) -> TableRow | None:
-        """The row cut at the table's dashes; None when text stands where the gaps between columns are."""
-        spans, at = self._spans, self._value
-        if at is None or any(text[end:start].strip() for (_, end), (start, _) in pairwise(spans)):
-            return None
-        start, end = spans[at][0], spans[at][1] if at + 1 < len(spans) else len(text)
-        label, unit, cell = text[: spans[0][1]].strip(), text[slice(*spans[1])].strip(), text[start:end].strip()
-        if not label or " " in unit:
-            return None
-        column = start + len(text[start:end]) - len(text[start:end].lstrip()) + 1
-        return TableRow(number, column, label, unit, cell)
-
-
-def _by_words(number: int, text: str, stripped: str, section: str) -> TableRow | None:
-    """A row whose columns are lost: a label of the section, then a unit or none, then a number or a missing value."""
-    label = known_label(stripped, section)
-    if not label:
-        return None
-    words = stripped[len(label) :].split()
-    if words[:1] == ["(!)"] or words[1:2] == ["(!)"]:
-        words = [word for word in words if word != "(!)"]
-    if not words or len(words) > 2 or not (_NUMBER.fullmatch(words[-1]) or is_missing(words[-1])):
-        return None
-    unit = words[0] if len(words) == 2 else ""
-    if unit and not _UNIT.fullmatch(unit):
-        return None
-    return TableRow(number, text.rindex(words[-1]) + 1, label, unit, words[-1])
-
-
-def _rule(line: int, severity: str, text: str) -> Rule:
-    match = _SPEEDUP.match(text)
-    if not match:
-        return Rule(line, severity, text)
-    scope = (match[1] or "global").lower()
-    return Rule(line, severity, text[match.end() :], match[2], scope)
+def heading(text: str) -> str | None:
+    """A section's name that stands alone on a line, its `Section:` lost; names of one word need the word."""
+    if "Section:" in text:
+        return section_name(text)
+    return _HEADINGS.get(folded(text)) if len(text) < SHORT_HEADING else None

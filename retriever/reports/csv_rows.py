@@ -7,14 +7,56 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from retriever.reports.names import is_section
 from retriever.reports.source import TextSource
 
 csv.field_size_limit(2**24)  # kernel names of template libraries pass the default of 131072 characters
 MAX_JOINED_LINES = 40  # a guess: a rule's text over more lines than this is a stray quote instead
 
-HEADER_STARTS = ("ID", "Process ID", "Kernel Name", "")
-"""First cells a header can have; empty where a table library wrote its row numbers."""
-_HEADER_START = re.compile(r"\ufeff?\s*(?:\"?(?:ID|Process ID|Kernel Name)\"?|\"\"|)[,;\t]")
+NAME_COLUMNS = ("Kernel Name", "Workload Name", "Range Name", "Graph Name", "Name")
+"""The column with the name of what was profiled. Only the first was seen in files; the tool says workload where it means more than
+kernels, and a summary may name no kernel at all."""
+
+HEADER_STARTS = ("ID", "Process ID", "Process Name", "Host Name", "Device", "Section Name", "Invocations", *NAME_COLUMNS, "")
+"""First cells that a header can have; empty where a table library wrote its row numbers. A summary lacks some identity columns."""
+
+VALUE_COLUMNS = ("Metric Value", "Average")
+"""Where a row of the details page has its value; the second with `--print-summary`."""
+
+SOURCE_TITLES = ("Kernel Name", "Function Name", "File Path", "File Name")
+"""What a two-cell row above a block of the source page names."""
+
+SOURCE_STARTS = ("Address", "#", "Line No", "Line", "Source")
+"""First columns that a block of the source page can have."""
+
+_SOURCE_COLUMN = re.compile("# Samples|Warp Stall Sampling|Sampling Data|stall_|Instructions Executed|Address$")
+_STARTS = "|".join(sorted({*HEADER_STARTS, *SOURCE_TITLES, *SOURCE_STARTS} - {""}))
+_HEADER_START = re.compile(rf"\ufeff?\s*(?:\"?(?:{_STARTS})\"?|\"\"|)[,;\t]")
+
+
+IDENTITY = frozenset(
+    [
+        *("ID", "Process ID", "Process Name", "Host Name", *NAME_COLUMNS, "Kernel Time", "Context", "Stream"),
+        *("Block Size", "Grid Size", "Device", "CC", "Invocations", "Workload Type", "NVTX"),
+    ]
+)
+"""Columns that say which launch a row is about."""
+
+_METRIC = re.compile(r"[a-z][a-z0-9]*__\w+(?:\.\w+)*")
+"""A raw page of one metric has a header of two cells too; a kernel's name can hold `__nv_bfloat16`."""
+
+_NVTX = re.compile(r".*\bDomain:(?:Push/Pop|Start/Stop|Start/End)_Range\b")
+
+CURRENT_IDENTITY = (
+    *("ID", "Process ID", "Process Name", "Host Name", "Kernel Name", "Context", "Stream", "Block Size", "Grid Size", "Device", "CC"),
+)
+EARLIER_IDENTITY = ("ID", "Process ID", "Process Name", "Host Name", "Kernel Name", "Kernel Time", "Context", "Stream")
+"""Identity columns in order, now and up to about 2022.1; the section's name stands behind them."""
+SECTION_COLUMNS = (len(CURRENT_IDENTITY), len(EARLIER_IDENTITY))
+WITH_BODY_ITEM = (17, 21)
+"""Cells of a row of metrics and of a row of rules with `--print-details all`, which has a column more than the others: 16 and 20."""
+
+COUNT = re.compile(r"\d{1,15}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,23 +84,64 @@ class Fields:
         """The position of a column in a padded row."""
         return self._at.get(name, len(self.names))
 
+    def at_first(self, names: tuple[str, ...]) -> int:
+        """The position of the first column of `names` that the header has."""
+        return next((self._at[name] for name in names if name in self._at), len(self.names))
+
     def padded(self, cells: list[str]) -> list[str]:
         """A row as long as the header and one empty cell more, for the columns that are not there."""
         width = len(self.names)
         return [*cells[:width], *[""] * (width + 1 - min(len(cells), width))]
 
 
+def is_identity(column: str) -> bool:
+    """True for a column that says which launch a row is about, the ranges of `--nvtx` included."""
+    return column in IDENTITY or _NVTX.match(column) is not None
+
+
 def page_of(cells: list[str]) -> str | None:
     """The page a header row belongs to (`csv-raw`, `csv-details`, `csv-source`); None for any other row."""
+    if source_title(cells) or _names_source_columns(cells):
+        return "csv-source"
     if cells[0] not in HEADER_STARTS:
         return None
-    if "Metric Name" in cells and "Kernel Name" in cells:
+    named = any(name in cells for name in NAME_COLUMNS)
+    if "Metric Name" in cells and any(map(is_identity, cells)) and (named or any(column in cells for column in VALUE_COLUMNS)):
         return "csv-details"
-    if cells[0] == "Kernel Name" and len(cells) == 2:
-        return "csv-source"
-    if "Kernel Name" in cells[1:] or cells[:2] == ["ID", "Process ID"]:
+    if "Kernel Name" in cells[1:] or cells[:2] == ["ID", "Process ID"] or (named and any("__" in cell for cell in cells)):
         return "csv-raw"
     return None
+
+
+def header_of(cells: list[str]) -> list[str] | None:
+    """The header that a row of the details page stands under, told by where its section is, for pages that lost it; None for others."""
+    at = next((at for at in SECTION_COLUMNS if at < len(cells) and is_section(cells[at])), None)
+    if at is None or not all(COUNT.fullmatch(cell) for cell in cells[:2]):
+        return None
+    identity = CURRENT_IDENTITY if at == len(CURRENT_IDENTITY) else EARLIER_IDENTITY
+    value = ("Metric Name", "Metric Unit", "Metric Value")
+    body = ("Body Item Label",) if len(cells) in WITH_BODY_ITEM and at == len(CURRENT_IDENTITY) else ()
+    rule = ("Rule Name", "Rule Type", "Rule Description", "Estimated Speedup Type", "Estimated Speedup")
+    return [*identity, "Section Name", *body, *value, *rule]
+
+
+def source_title(cells: list[str]) -> tuple[str, str] | None:
+    """What a title row of the source page names and the name; None for any other row. A comma can end the row."""
+    if cells[0] not in SOURCE_TITLES or len(cells) < 2 or not cells[1] or any(cells[2:]) or _METRIC.fullmatch(cells[1]):
+        return None
+    return cells[0], cells[1]
+
+
+def _names_source_columns(cells: list[str]) -> bool:
+    return cells[0] in SOURCE_STARTS and "Source" in cells and any(_SOURCE_COLUMN.match(cell) for cell in cells)
+
+
+def details_cells(line: str) -> list[str] | None:
+    """The header that a line lacks when it is a row of the details page, else None."""
+    if line[:1] != '"' or not line[1:2].isdigit():
+        return None
+    delimiter = delimiter_of(line)
+    return header_of(split(line, delimiter))
 
 
 def header_cells(line: str) -> list[str] | None:

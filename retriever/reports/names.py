@@ -9,11 +9,25 @@ import re
 from collections.abc import Container
 from functools import lru_cache
 
+from retriever.reports.body_labels import hidden_name
+
 ELAPSED = ".avg.pct_of_peak_sustained_elapsed"
 ACTIVE = ".avg.pct_of_peak_sustained_active"
 
 RAW_NAME = re.compile(r"(?<![A-Za-z0-9_])[a-z][a-z0-9]*__[A-Za-z0-9_]+(?:\.[a-z0-9_]+)*")
 """A metric as the raw page writes it: `unit__quantity.rollup`."""
+
+_VERBATIM = re.compile(r"[A-Za-z]\w*(?:[:.]\w+)*")
+"""A name without a blank: also `memory_l2_theoretical_sectors_global`, `group:smsp__pcsamp_warp_stall_reasons` and
+`breakdown:...`, whose prefix is part of the name: a breakdown is not the metric that it breaks down."""
+
+_HIERARCHICAL = re.compile(r"GPU Speed Of Light Hierarchical Roofline Chart(?: \((Double|Half|Single|Tensor)\b)?")
+
+_IN_BRACKETS = re.compile(r"\((\w+_\w+(?:\.\w+)*)\)$")
+"""The name that `--print-metric-name label-name` prints behind a label."""
+
+_RAW_WORDS = re.compile(r"(?:memory_[a-z]\w*|(?:thread_)?inst_executed\w*)(?!\S)")
+"""The metrics of the raw page that have no double underscore."""
 
 SECTION_IDS = {
     "GPU Speed Of Light": "SpeedOfLight",
@@ -102,6 +116,7 @@ LABELS: dict[tuple[str, str], str] = {
     ("LaunchStats", "Registers Per Thread"): "launch__registers_per_thread",
     ("LaunchStats", "Waves Per SM"): "launch__waves_per_multiprocessor",
     ("LaunchStats", "Cluster Size"): "launch__cluster_size",
+    ("LaunchStats", "Cluster Scheduling Policy"): "launch__cluster_scheduling_policy",
     ("LaunchStats", "# SMs"): "launch__sm_count",
     ("LaunchStats", "# TPCs"): "launch__tpc_count",
     ("LaunchStats", "Enabled TPC IDs"): "launch__tpc_enabled",
@@ -158,14 +173,22 @@ TELLTALES = {
 }
 """For each section a metric that shows it was collected; the raw page does not name its sections."""
 
-_OLD_PREFIXES = (
+_RENAMES = (
     (re.compile(r"dram__throughput\.(?=avg\.pct)"), "gpu__dram_throughput."),
     (re.compile(r"dram__(bytes|sectors)_op_(?=read|write)"), r"dram__\1_"),
     (re.compile(r"smsp__sass_inst_executed_op_(?=(?:local|global|shared)(?:_(?:ld|st))?\.)"), "smsp__inst_executed_op_"),
     (re.compile(r"syslts__(?=t_sectors_srcunit_tex)"), "lts__"),
+    (re.compile(r"sm__(pipe_tensor(?:_op_[a-z]+)?_cycles_active)_v2(?=\.)"), r"sm__\1"),
+    (re.compile(r"sm__pipe_tensor_subpipe_(?=(?:hmma|imma|dmma)_cycles_active)"), "sm__pipe_tensor_op_"),
+    (re.compile(r"sm__inst_executed_pipe_fma_type_fp16(?=\.)"), "sm__inst_executed_pipe_fp16"),
 )
 """Names that versions or compute capabilities write differently for the same count, and the name guides use: `dram__throughput`
-in old scripts, `dram__bytes_op_read` and `smsp__sass_inst_executed_op_*` on CC 12.0, `syslts__` from CC 10.0."""
+in old scripts, `dram__bytes_op_read` on CC 12.0, `smsp__sass_inst_executed_op_*` on CC 7.5 and 12.0, `syslts__` from CC 10.0, tensor
+pipes with `_v2` on CC 8.9 and as subpipes from CC 10.0, FP16 as a type of the FMA pipe from CC 8.6. Shares of stalls among active warps
+(`smsp__warp_issue_stalled_*_per_warp_active.pct`) have another base than cycles per issued instruction and stay what they are; so do
+`sm__pipe_tc_*`, the tensor cores of CC 10.0 and 11.0 beside the older pipe."""
+
+_IDENTIFIERS = frozenset(SECTION_IDS.values())
 
 _BY_LABEL: dict[str, set[str]] = {}
 for (_section, _label), _metric in LABELS.items():
@@ -179,9 +202,14 @@ for _section, _label in sorted(LABELS, key=lambda key: len(key[1]), reverse=True
 
 def section_id(name: str) -> str:
     """The identifier of a section given by display name or identifier; the name itself when it is not known."""
-    if name.startswith("GPU Speed Of Light Hierarchical Roofline"):
-        return "SpeedOfLight_HierarchicalRooflineChart"
+    if chart := _HIERARCHICAL.match(name):
+        return f"SpeedOfLight_Hierarchical{chart[1] or ''}RooflineChart"
     return SECTION_IDS.get(name, name)
+
+
+def is_section(name: str) -> bool:
+    """Whether `name` is a section's display name or identifier, or stands for the metrics of `--metrics`."""
+    return name in SECTION_IDS or name in _IDENTIFIERS or _HIERARCHICAL.match(name) is not None or name.startswith("Command line profiler")
 
 
 def sections_shown(names: Container[str]) -> tuple[str, ...]:
@@ -190,15 +218,21 @@ def sections_shown(names: Container[str]) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=8192)
-def metric_name(section: str, label: str, base_unit: str, earlier: bool = False) -> str:
+def metric_name(section: str, label: str, base_unit: str, earlier: bool = False, body: str = "") -> str:
     """The metric behind a row: a raw name as it stands, else by section and label, else `section/label`.
 
-    `section` is an identifier. `Memory Throughput` outside its sections is told apart by `base_unit`; `earlier` is True for
-    reports with the old kernel line.
+    `section` is an identifier, `body` the title of the table inside it, where there is one. `Memory Throughput` outside its sections is
+    told apart by `base_unit`; `earlier` is True for reports with the old kernel line.
     """
+    if hidden := hidden_name(section, body, label):
+        return hidden
+    if "_" in label and _VERBATIM.fullmatch(label):
+        return label
     raw = RAW_NAME.search(label)
     if raw:
         return raw[0]
+    if named := _IN_BRACKETS.search(label):
+        return named[1]
     if earlier and (section, label) in EARLIER_MEANINGS:
         return EARLIER_MEANINGS[section, label]
     key = label.lower()
@@ -213,7 +247,7 @@ def metric_name(section: str, label: str, base_unit: str, earlier: bool = False)
 
 def known_label(text: str, section: str) -> str | None:
     """The raw name, or the longest label of `section` (an identifier), that `text` begins with, as written in `text`."""
-    raw = RAW_NAME.match(text)
+    raw = RAW_NAME.match(text) or _RAW_WORDS.match(text)
     if raw:
         return raw[0]
     lowered = text.lower()
@@ -225,8 +259,10 @@ def known_label(text: str, section: str) -> str | None:
 
 def names_for(name: str, present: Container[str] = ()) -> tuple[str, ...]:
     """`name`, and the name that guides use for the same count unless the report has that one too (`present`)."""
-    for pattern, replacement in _OLD_PREFIXES:
-        if pattern.match(name):
-            renamed = pattern.sub(replacement, name, count=1)
-            return (name,) if renamed in present else (name, renamed)
-    return (name,)
+    renamed = _renamed(name)
+    return (name, renamed) if renamed and renamed not in present else (name,)
+
+
+@lru_cache(maxsize=8192)
+def _renamed(name: str) -> str | None:
+    return next((pattern.sub(new, name, count=1) for pattern, new in _RENAMES if pattern.match(name)), None)

@@ -14,7 +14,8 @@ class Metric:
     unit: str
     """A base unit: `%`, `ns`, `byte`, `byte/s`, `hz`, `cycle`, `inst`, `warp`, `register/thread`, or empty for a ratio."""
     location: str
-    """`line:column` in the report, where a CSV's column is its field number from 1; `derived` when it was computed."""
+    """`line:column` in the report, where a CSV's column is its field number from 1; `launch:metric`, both counted from 1, in a binary
+    report; `derived` when it was computed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,29 @@ class RuleMessage:
     """`line:column` in the report."""
     speedup_scope: str = ""
     """`global`: share of the kernel; `local`: share of the section's own metric; empty when the report does not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLine:
+    """One line of code, or one instruction, with the warp samples that the profiler took there."""
+
+    samples: int
+    stalls: Mapping[str, int]
+    """Samples by stall reason as the metrics spell it (`long_scoreboard`), most first; `selected` is no stall but an issue."""
+    text: str
+    """The line of source, else the instruction."""
+    file: str = ""
+    line: int = 0
+    """In `file`, from 1; 0 where the report has only instructions."""
+    address: str = ""
+    """Of the instruction, as printed; empty for a line of source."""
+    location: str = ""
+    """`line:column` in the report."""
+
+    @property
+    def main_stall(self) -> str:
+        """The reason of most samples that did not issue; empty when there is none."""
+        return next((reason for reason, count in self.stalls.items() if reason != "selected" and count), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +87,16 @@ class Profile:
     """How many launches these values average (`--print-summary`)."""
     location: str = ""
     """`line:column` where the launch begins in the report."""
+    lines: tuple[SourceLine, ...] = ()
+    """The lines with samples, hottest first, where the report has its source page; shares refer to `sampled`."""
+    sampled: int = 0
+    """Warp samples of all lines together, those left out of `lines` too."""
+    workload: str = "kernel"
+    """`kernel`, or what else was profiled as one: `range`, `graph`, `cmdlist`."""
+    process_id: str = ""
+    """Where a report has several processes, launch ids repeat among them."""
+    gpu_index: str = ""
+    """The GPU's number on its machine, where the report says it."""
 
     def value(self, name: str) -> float | None:
         """The metric's value in base units; None when the report does not have it."""
@@ -77,7 +111,12 @@ class Report:
     source: str
     """The file's name as given."""
     layout: str
-    """`csv-raw`, `csv-details`, `console` or `console-legacy`."""
+    """`csv-raw`, `csv-details`, `csv-source`, `console`, `console-legacy` or `ncu-rep`."""
     profiles: tuple[Profile, ...]
     notes: tuple[str, ...] = ()
     """How numbers were read, then what could not be, each with its line: `line 214: row cut after "Duration"`."""
+
+    @property
+    def has_every_metric(self) -> bool:
+        """Whether printing the same report in another way brings no more metrics."""
+        return self.layout in ("csv-raw", "ncu-rep")

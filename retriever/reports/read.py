@@ -1,20 +1,24 @@
-"""Any text report of Nsight Compute to a Report; the layout is found in the text, never by date or file name."""
+"""Any report of Nsight Compute to a Report; the layout is found in the text, never by date or file name."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from indexer.errors import InputError
 from retriever.reports.console import read_console
-from retriever.reports.console_events import launch_line, section_name
-from retriever.reports.csv_pages import read_csv
-from retriever.reports.csv_rows import header_cells, page_of
+from retriever.reports.console_events import launch_line, section_name, shows_a_launch
+from retriever.reports.csv_pages import read_csv, read_pages
+from retriever.reports.csv_rows import details_cells, header_cells, page_of
 from retriever.reports.names import SECTION_IDS
+from retriever.reports.parts import with_absent_counters
 from retriever.reports.profile import Profile, Report
+from retriever.reports.rep_file import read_rep
 from retriever.reports.sanity import contradictions
-from retriever.reports.source import EXPORT, TextSource, open_source
+from retriever.reports.source import TextSource, open_source
+from retriever.reports.source_lines import with_lines
+from retriever.reports.troubles import PROFILE_AGAIN, explain
+from retriever.reports.without_counters import read_at_once, read_without_counters
 
 Detector = Callable[[str], bool]
 """True for the line that a layout begins with."""
@@ -22,12 +26,26 @@ Reader = Callable[[TextSource, int], tuple[tuple[Profile, ...], tuple[str, ...]]
 """Source and first line to profiles and notes."""
 
 
+def _may_head_page(line: str) -> bool:
+    """What a header needs, told in a tenth of the time of asking for it: a file of 100 MB has a million lines."""
+    return "Name" in line or "Source" in line or "Process ID" in line or "File Path" in line
+
+
+def _may_be_console(line: str) -> bool:
+    """The same for a kernel line or a section."""
+    return "Device" in line or "Context" in line or "Section" in line or ")x(" in line or ") x (" in line
+
+
 def _page_header(page: str) -> Detector:
     return lambda line: (cells := header_cells(line)) is not None and page_of(cells) == page
 
 
 def _launch(earlier: bool) -> Detector:
-    return lambda line: (launch := launch_line(line)) is not None and launch.earlier is earlier
+    def detect(line: str) -> bool:
+        launch = launch_line(line) if _may_be_console(line) else None
+        return launch is not None and launch.earlier is earlier
+
+    return detect
 
 
 def _section(line: str) -> bool:
@@ -37,63 +55,75 @@ def _section(line: str) -> bool:
 
 LAYOUTS: dict[str, tuple[Detector, Reader]] = {
     "csv-raw": (_page_header("csv-raw"), read_csv),
-    "csv-details": (_page_header("csv-details"), read_csv),
+    "csv-details": (lambda line: _page_header("csv-details")(line) or details_cells(line) is not None, read_csv),
     "csv-source": (_page_header("csv-source"), read_csv),
     "console-legacy": (_launch(earlier=True), read_console),
     "console": (lambda line: _launch(earlier=False)(line) or _section(line), read_console),
 }
 """By name; the first line that any detector accepts decides, detectors in this order."""
 
+CSV_LAYOUTS = frozenset(["csv-raw", "csv-details", "csv-source"])
+
 CHECKED = 20  # launches looked at for contradictions; a file has one number style, so a few show it
 
 LOOKED_AT = 200  # lines of a text in which a report shows itself; a program's own output before it is rarely longer
-
-PROFILE_AGAIN = "ncu --set full --csv --page raw --log-file report.csv ./app"
-
-
-@dataclass(frozen=True, slots=True)
-class Trouble:
-    """A line by which Nsight Compute says why a report has no metrics."""
-
-    mark: str
-    message: str
-    """After the place; `{line}` is the line itself."""
-
-
-TROUBLES = (
-    Trouble(
-        "ERR_NVGPUCTRPERM",
-        "the driver refused access to the GPU's performance counters (ERR_NVGPUCTRPERM), so nothing was measured; run ncu as root, "
-        "give the container CAP_SYS_ADMIN, or load the nvidia module with NVreg_RestrictProfilingToAdminUsers=0, then profile again",
-    ),
-    Trouble(
-        "No kernels were profiled",
-        "ncu profiled no kernel; check the filters (--kernel-name, --launch-skip, --launch-count) and add --target-processes all "
-        "when a child process launches the kernels",
-    ),
-    Trouble("==ERROR==", 'ncu stopped with "{line}"; mend that and profile again: ' + PROFILE_AGAIN),
-    Trouble(
-        "==PROF==",
-        "the profiler's log without its results, which -o wrote to a .ncu-rep file; export it: " + EXPORT.format(rep="X.ncu-rep", stem="X"),
-    ),
-)
-"""From the most telling to the least."""
 
 
 def read_report(path_or_text: str | Path, source_name: str | None = None) -> Report:
     """The launches in a report given by path, or by text when the string has a newline.
 
-    `source_name` replaces the path in messages. A truncated report gives what is whole, with notes.
+    Text may be packed (gzip, bzip2, xz, a zip or tar of one file), and `-` is standard input. `source_name` replaces the path in
+    messages. A truncated report gives what is whole, with notes.
 
     Raises:
-        InputError: the file cannot be read as text, is no report of Nsight Compute, or has no metric in it.
+        InputError: the file cannot be read, is no report of Nsight Compute and none of the forms without counters, or has no metric in it.
     """
     source = open_source(path_or_text, source_name)
-    layout, first = _layout(source)
-    profiles, notes = LAYOUTS[layout][1](source, first)
+    if source.binary:
+        profiles, notes = read_rep(source)
+        return Report(source.name, "ncu-rep", tuple(map(with_absent_counters, profiles)), notes)
+    if other := read_at_once(source):
+        return other
+    try:
+        layout, first = _layout(source)
+    except InputError:
+        if other := read_without_counters(source):
+            return other
+        begun = _lost_launch(source)
+        if begun is None:
+            raise
+        layout, first = "console", begun
+    profiles, notes = _read(source, layout, first)
     if not any(len(profile.metrics) or profile.unavailable or profile.rules for profile in profiles):
-        raise InputError(_trouble(source) or _nothing(source.name, layout, first))
-    return Report(source.name, layout, profiles, notes + _doubts(profiles))
+        raise InputError(explain(source) or _nothing(source.name, layout, first))
+    profiles = tuple(map(with_absent_counters, profiles))
+    return Report(source.name, layout, profiles, notes + _lines_only(profiles) + _doubts(profiles))
+
+
+def _read(source: TextSource, layout: str, first: int) -> tuple[tuple[Profile, ...], tuple[str, ...]]:
+    """Profiles and notes; of a file that has both console text and CSV pages, the launches of both in that order."""
+    profiles, notes = LAYOUTS[layout][1](source, first)
+    other = _second_kind(source, layout, first)
+    if not other:
+        return profiles, notes
+    if layout in CSV_LAYOUTS:
+        more, more_notes = LAYOUTS[other[0]][1](source, other[1])
+        return profiles + more, notes + more_notes[1:]
+    launches, blocks, more, _ = read_pages(source, other[1])
+    joined = with_lines([*profiles, *launches], blocks, more)
+    return tuple(joined), notes + more.finish("")[1:]
+
+
+def _second_kind(source: TextSource, layout: str, first: int) -> tuple[str, int] | None:
+    """Where the other of console text and CSV begins in a file that has both; None when it does not."""
+    others = [name for name in LAYOUTS if (name in CSV_LAYOUTS) != (layout in CSV_LAYOUTS)]
+    hint = _may_be_console if layout in CSV_LAYOUTS else _may_head_page
+    for number, line in source.lines(first + 1):
+        if hint(line):
+            for name in others:
+                if LAYOUTS[name][0](line):
+                    return name, number
+    return None
 
 
 def is_report(text: str) -> bool:
@@ -111,6 +141,18 @@ def _doubts(profiles: tuple[Profile, ...]) -> tuple[str, ...]:
     )
 
 
+def _lines_only(profiles: tuple[Profile, ...]) -> tuple[str, ...]:
+    """What to add to a source page that stands alone: its samples are a base of their own."""
+    alone = [profile for profile in profiles if profile.lines and not profile.sections]
+    alone = [profile for profile in alone if all(name.startswith("smsp__pcsamp_") for name in profile.metrics)]
+    if not alone:
+        return ()
+    return (
+        f"{len(alone)} of {len(profiles)} launches have only their source page: samples a line, no throughput and no cycles per "
+        "instruction, so no bottleneck can be told; collected metrics print with: ncu --import REPORT.ncu-rep --page raw --csv",
+    )
+
+
 def _layout(source: TextSource) -> tuple[str, int]:
     """The layout and the line it begins at."""
     for number, line in source.lines():
@@ -118,25 +160,21 @@ def _layout(source: TextSource) -> tuple[str, int]:
             if detect(line):
                 return name, number
     raise InputError(
-        _trouble(source)
+        explain(source)
         or f"{source.name}: no Nsight Compute output in it (neither a kernel line nor a CSV header); pass what this writes: {PROFILE_AGAIN}"
     )
 
 
-def _trouble(source: TextSource) -> str | None:
-    """What the profiler itself says went wrong, with its place."""
-    seen: dict[str, tuple[int, str]] = {}
-    for number, line in source.lines():
-        for trouble in TROUBLES:
-            if trouble.mark in line:
-                seen.setdefault(trouble.mark, (number, line.strip()))
-    for trouble in TROUBLES:
-        if trouble.mark in seen:
-            number, line = seen[trouble.mark]
-            return f"{source.name}:{number}: {trouble.message.format(line=line)}"
-    return None
+def _lost_launch(source: TextSource) -> int | None:
+    """The first line that only a report prints, in a text that has lost its kernel lines and sections."""
+    return next((number for number, line in source.lines() if shows_a_launch(line)), None)
 
 
 def _nothing(name: str, layout: str, first: int) -> str:
+    if layout == "csv-source":
+        return (
+            f"{name}:{first}: a source page (--page source), which holds lines of code instead of a launch's metrics; "
+            "export the raw page: ncu --import REPORT.ncu-rep --page raw --csv > REPORT.csv"
+        )
     what = "a CSV header without a row of metrics" if layout.startswith("csv") else "a kernel line without a metric"
     return f"{name}:{first}: {what} after it, so the file was cut or nothing was collected; profile again: {PROFILE_AGAIN}"

@@ -1,19 +1,32 @@
-"""Where the text of a report comes from: a file, read line by line, or a string."""
+"""Where a report comes from: a file, read line by line, packed or not, a string, or standard input."""
 
 from __future__ import annotations
 
 import io
+import shutil
 import sys
+import tempfile
+import weakref
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from indexer.errors import InputError
+from retriever.reports.packed import Opener, damage_explained, unpacker
+from retriever.reports.progress import Watch, no_watch, watch_of
 
 HEAD_BYTES = 65536  # a guess: binary formats show a NUL byte far earlier (.ncu-rep in its fourth byte)
 MAX_NAME = 200  # a one-line text passed by mistake is a very long file name
+MAX_LINE_CHARS = 2**25  # a raw row has 50 KB, with the values of every instance some megabytes
+PROGRESS_LINES = 4096  # lines between two looks at the position; a raw row is 20 KB
 BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 """PowerShell's `>` writes UTF-16 with a mark."""
+
+BINARY_MARK = b"NVR\0"
+BINARY_SUFFIXES = (".ncu-rep", ".ncu-repz")
+"""Files that only NVIDIA's reader understands: their first bytes (2023 to 2026), and their names, compressed ones too."""
 
 EXPORT = "ncu --import {rep} --page raw --csv > {stem}.csv"
 """The command that turns a binary report into the text that is read best."""
@@ -28,57 +41,103 @@ class TextSource:
     path: Path | None = None
     text: str = ""
     encoding: str = "utf-8"
+    unpack: Opener | None = None
+    """Opens what is packed in the file; None where the file is the text itself."""
+    watch: Watch = no_watch
+    """Told how far the reading is."""
+    binary: bool = False
+    """True for a report that only NVIDIA's reader understands; it has no lines."""
+    kept: object = None
+    """What must live as long as the source: the folder of a temporary file."""
 
     def lines(self, first: int = 1) -> Iterator[tuple[int, str]]:
-        """Line numbers from 1 and lines from `first` on, each with its newline; only the last may lack one."""
-        stream = self._open()
-        with stream:
-            for number, line in enumerate(stream, 1):
+        """Line numbers from 1 and lines from `first` on, each with its newline; only the last may lack one.
+
+        Raises:
+            InputError: a packed file is damaged or unpacks to too much, or a line is longer than MAX_LINE_CHARS.
+        """
+        if self.path is None:
+            yield from self._numbered(io.StringIO(self.text, newline=None), first, None, 0)
+            return
+        with damage_explained(self.name) if self.unpack else nullcontext():
+            file = self.unpack() if self.unpack else self.path.open("rb")
+            with io.TextIOWrapper(file, encoding=self.encoding, errors="replace", newline=None) as reader:  # type: ignore[type-var]
+                yield from self._numbered(reader, first, None if self.unpack else file, self.path.stat().st_size)
+
+    def _numbered(self, stream: io.TextIOBase, first: int, file: IO[bytes] | None, size: int) -> Iterator[tuple[int, str]]:
+        number = 0
+        try:
+            while line := stream.readline(MAX_LINE_CHARS):
+                number += 1
+                if len(line) == MAX_LINE_CHARS:
+                    raise InputError(f"{self.name}:{number}: a line of more than {MAX_LINE_CHARS >> 20} Mi characters; this is no report")
+                if number % PROGRESS_LINES == 0:
+                    self.watch(number, file.tell() / size if file else None)
                 if number >= first:
                     yield number, line
+        finally:
+            self.watch(0, None)
 
-    def _open(self) -> io.TextIOBase:
-        if self.path is None:
-            return io.StringIO(self.text, newline=None)
-        return self.path.open(encoding=self.encoding, errors="replace", newline=None)
+    def as_file(self, folder: Path) -> Path:
+        """The path of the unpacked bytes; what is packed is written into `folder` first."""
+        if self.path and not self.unpack:
+            return self.path
+        target = folder / "report.ncu-rep"
+        with damage_explained(self.name), target.open("wb") as out:
+            if self.unpack:
+                with self.unpack() as stream:
+                    shutil.copyfileobj(stream, out)
+        return target
 
 
 def open_source(path_or_text: str | Path, source_name: str | None = None) -> TextSource:
     """The source behind a path, behind `-` (standard input), or behind a text if the string has a newline.
 
     Raises:
-        InputError: the file is missing, a folder, unreadable, empty or binary.
+        InputError: the file is missing, a folder, unreadable, empty, an archive of several files, or binary and no report.
     """
     if isinstance(path_or_text, str) and ("\n" in path_or_text or "\r" in path_or_text):
         source = TextSource(source_name or "report text", text=path_or_text)
         _refuse_empty(source.name, path_or_text)
         if "\0" in path_or_text[:HEAD_BYTES]:
-            raise InputError(_binary(source.name, Path(source.name)))
+            raise InputError(_binary(source.name))
         return source
     if path_or_text == "-":
         return _standard_input(source_name or "standard input")
-    path = Path(path_or_text)
-    name = source_name or str(path_or_text)[:MAX_NAME]
+    return _file(Path(path_or_text), source_name or str(path_or_text)[:MAX_NAME])
+
+
+def _file(path: Path, name: str, kept: object = None) -> TextSource:
     head = _head(path, name)
+    unpack = unpacker(path, head, name) if path.suffix not in BINARY_SUFFIXES else None
+    if unpack:
+        with damage_explained(name), unpack() as stream:
+            head = stream.read(HEAD_BYTES)
     encoding = _encoding(head)
-    if encoding == "utf-8" and b"\0" in head:
-        raise InputError(_binary(name, path))
-    if head.startswith(b"\x1f\x8b"):
-        raise InputError(f"{name}: compressed with gzip; unpack it first: gunzip {path.name}")
+    binary = head.startswith(BINARY_MARK) or (path.suffix in BINARY_SUFFIXES and b"\0" in head)
+    if encoding == "utf-8" and b"\0" in head and not binary:
+        raise InputError(_binary(name))
     if len(head) < HEAD_BYTES:
         _refuse_empty(name, head.decode(encoding, errors="replace"))
-    return TextSource(name, path=path, encoding=encoding)
+    watch = watch_of(name, path.stat().st_size, unpack is not None, sys.stderr)
+    return TextSource(name, path=path, encoding=encoding, unpack=unpack, watch=watch, binary=binary, kept=kept)
+
+
+class _Folder:
+    """A temporary folder that goes with the last source that needs it."""
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp())
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
 
 def _standard_input(name: str) -> TextSource:
-    """All of standard input, which can be read once only."""
-    data = sys.stdin.buffer.read()
-    encoding = _encoding(data)
-    if encoding == "utf-8" and b"\0" in data[:HEAD_BYTES]:
-        raise InputError(f"{name}: binary (a NUL byte in its first {HEAD_BYTES} bytes), not a text report; pass the output of ncu as text")
-    text = data.decode(encoding, errors="replace")
-    _refuse_empty(name, text)
-    return TextSource(name, text=text)
+    """All of standard input, which can be read once only: kept in a temporary file, since it may be large, packed or binary."""
+    folder = _Folder()
+    path = folder.path / "standard-input"
+    with path.open("wb") as out:
+        shutil.copyfileobj(sys.stdin.buffer, out)
+    return _file(path, name, folder)
 
 
 def _encoding(head: bytes) -> str:
@@ -105,8 +164,5 @@ def _refuse_empty(name: str, text: str) -> None:
         raise InputError(f"{name}: empty; profile again with: ncu --set full --csv --page raw --log-file report.csv ./app")
 
 
-def _binary(name: str, path: Path) -> str:
-    if path.suffix == ".ncu-rep":
-        command = EXPORT.format(rep=path.name, stem=path.stem)
-        return f"{name}: a binary Nsight Compute report; export it as text first: {command}"
+def _binary(name: str) -> str:
     return f"{name}: binary (a NUL byte in its first {HEAD_BYTES} bytes), not a text report; pass the output of ncu as text"

@@ -23,6 +23,8 @@ SECONDS_IN_NS = {
 """Spellings of time, 2019 (`usecond`) to now (`us`), in nanoseconds."""
 
 _PREFIXED = re.compile(r"([KkMGTP])(bytes?|hz|inst|cycle|sector|request|warp|thread|wavefront|flop|op)", re.IGNORECASE)
+_TYPED_BYTES = re.compile(r"([kKMGTP]?)B")
+"""How people write bytes; `Gb`, `GiB` and the like mean something else and stay unknown."""
 _NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)*(?:[eE][+-]?\d+)?")
 _PLAIN = re.compile(r"-?(?:\d{1,15}|[1-9]\d{0,2}(?:,\d{3}){1,5})(?:\.\d{1,12})?")
 """What nearly every number of a file with a decimal point looks like; a shortcut past the rules below, with the same outcome."""
@@ -32,7 +34,7 @@ _WELL_FORMED = {
     ",": re.compile(r"[+-]?(?:\d+|\d{1,3}(?:\.\d{3})+)(?:,\d+)?(?:[eE][+-]?\d+)?"),
 }
 """What a number looks like for each decimal sign; keeps lists such as `0,1,2` from being read as one number."""
-_MISSING = re.compile(r"(?:\(!\)\s*)?(?:n/?a|[+-]?nan|[+-]?inf(?:inity)?|-|)", re.IGNORECASE)
+_MISSING = re.compile(r"(?:\(!\)\s*)?(?:n/?a|no data|[+-]?nan|[+-]?inf(?:inity)?|-|)", re.IGNORECASE)
 
 
 @lru_cache(maxsize=4096)
@@ -48,7 +50,8 @@ def base_unit(unit: str) -> tuple[str, float]:
     if denominator in SECONDS_IN_NS:
         per_second = factor * (10**9 / SECONDS_IN_NS[denominator])
         return ("hz" if top == "cycle" else f"{top}/s"), per_second
-    return f"{top}/{denominator}", factor
+    bottom, times = _numerator(denominator)
+    return f"{top}/{bottom}", factor * times  # as ncu scales them: it prints 2614 %/byte as 2.61 %/Kbyte
 
 
 def _numerator(word: str) -> tuple[str, float]:
@@ -57,11 +60,77 @@ def _numerator(word: str) -> tuple[str, float]:
     match = _PREFIXED.fullmatch(word)
     if match:
         return _singular(match[2]), PREFIXES[match[1].upper()]
+    if typed := _TYPED_BYTES.fullmatch(word):
+        return "byte", PREFIXES.get(typed[1].upper(), 1)
     return _singular(word), 1
 
 
 def _singular(word: str) -> str:
     return {"hz": "hz", "byte": "byte", "bytes": "byte", "cycles": "cycle"}.get(word.lower(), word)
+
+
+_COUNTED = frozenset(
+    (
+        "%",
+        "#",
+        "byte",
+        "hz",
+        "ns",
+        "inst",
+        "instruction",
+        "cycle",
+        "sector",
+        "sectors",
+        "request",
+        "warp",
+        "thread",
+        "threads",
+        "block",
+        "register",
+        "SM",
+        "branches",
+        "cluster",
+        "sample",
+        "pass",
+        "wavefront",
+        "flop",
+        "op",
+        "bank",
+        "transaction",
+    )
+)
+"""Base units, and what ncu counts in; a word that is none of them is prose."""
+
+
+@lru_cache(maxsize=4096)
+def is_unit(word: str) -> bool:
+    """True for what ncu or a person writes as a unit: `Gbyte/s`, `GB/s`, `inst/cycle`, `%`; false for any other word."""
+    top, slash, bottom = word.partition("/")
+    return _numerator(top)[0] in _COUNTED and (not slash or _numerator(bottom)[0] in _COUNTED)
+
+
+_EXPECTED = (
+    (re.compile(r"\.pct\b|_pct$|pct_of_peak"), ("%",)),
+    (re.compile(r"time_duration|interval_time"), ("ns",)),
+    (re.compile(r"__bytes\w*\.\w+\.per_second$"), ("byte/s",)),
+    (re.compile(r"cycles_elapsed\.\w+\.per_second$"), ("hz",)),
+    (re.compile(r"__bytes\w*\.(?:sum|avg|min|max)$"), ("byte",)),
+    (re.compile(r"^launch__(?:shared_mem_(?:config_size|per_block)|persisting_l2_cache_size)|buffer_size_bytes$"), ("byte", "byte/block")),
+    (re.compile(r"^launch__(?:grid_size|block_size|waves_per_multiprocessor|stack_size|cluster_size|tpc_count|uses_green)"), ("",)),
+    (re.compile(r"^launch__registers_per_thread$"), ("register/thread", "")),
+    (re.compile(r"^launch__occupancy_limit"), ("block", "")),
+    (re.compile(r"__warps_(?:active|eligible)\.avg\.per_cycle|__maximum_warps_avg"), ("warp", "")),
+    (re.compile(r"__inst_(?:executed|issued)\.avg\.per_cycle"), ("inst/cycle", "")),
+    (re.compile(r"__inst_(?:executed|issued)\.(?:sum|avg)$"), ("inst", "")),
+    (re.compile(r"__cycles_(?:active|elapsed)\.(?:sum|avg|max)$"), ("cycle", "")),
+)
+"""What a metric's name promises; with an empty unit among them a lost one does no harm, since the profiler never scales these."""
+
+
+@lru_cache(maxsize=8192)
+def expected_units(metric: str) -> tuple[str, ...]:
+    """The base units that a metric's name promises; empty where it promises none."""
+    return next((units for pattern, units in _EXPECTED if pattern.search(metric)), ())
 
 
 def scaled(value: float, factor: float) -> float:

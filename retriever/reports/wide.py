@@ -1,13 +1,13 @@
-"""Rows of the raw page, kept as numbers: 2,238 metrics a launch would cost 150 bytes each as objects, 8 in an array."""
+"""Launches with all their metrics, kept as numbers: 2,238 metrics a launch would cost 150 bytes each as objects, 8 in an array."""
 
 from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from retriever.reports.names import names_for
+from retriever.reports.names import metric_name, names_for
 from retriever.reports.profile import Metric
 from retriever.reports.units import base_unit
 
@@ -22,20 +22,28 @@ class Columns:
     """Field number of each column in the row, from 0."""
     units: tuple[str, ...]
     """Base units."""
-    factors: tuple[float, ...]
-    """From the printed unit to the base unit."""
+    rescaled: tuple[tuple[int, float], ...]
+    """Position and factor to the base unit of the columns printed in another."""
     aliases: tuple[tuple[str, ...], ...]
     """Every name a column is known by."""
     index: Mapping[str, int]
     """Every name a column is known by to its position; the first of equal names stands."""
 
 
-def columns(header: list[str], units: list[str], skipped: frozenset[str]) -> Columns:
-    """The metric columns of a header row: all but the `skipped` names."""
+def columns(header: list[str], units: list[str], skipped: Callable[[str], bool]) -> Columns:
+    """The metric columns of a header row: all but those whose name is `skipped`.
+
+    A header of `--print-metric-name label` is translated as far as a label alone says which metric it is.
+    """
     padded = [*units, *[""] * (len(header) - len(units))]
-    kept = [(at, name) for at, name in enumerate(header) if name and name not in skipped]
-    names = tuple(name for _, name in kept)
+    kept = [(at, name) for at, name in enumerate(header) if name and not skipped(name)]
     scales = [base_unit(padded[at]) for at, _ in kept]
+    names = tuple(metric_name("", name, unit) for (_, name), (unit, _) in zip(kept, scales))
+    return named_columns(names, tuple(at for at, _ in kept), scales)
+
+
+def named_columns(names: tuple[str, ...], fields: tuple[int, ...], scales: list[tuple[str, float]]) -> Columns:
+    """Columns of metric names with their field numbers and `(base unit, factor)`."""
     index: dict[str, int] = {}
     for position, name in enumerate(names):
         index.setdefault(name, position)
@@ -43,9 +51,9 @@ def columns(header: list[str], units: list[str], skipped: frozenset[str]) -> Col
     for name, others in zip(names, aliases):
         for other in others:
             index.setdefault(other, index[name])
-    return Columns(
-        names, tuple(at for at, _ in kept), tuple(unit for unit, _ in scales), tuple(factor for _, factor in scales), aliases, index
-    )
+    units = tuple(unit for unit, _ in scales)
+    rescaled = tuple((position, factor) for position, (_, factor) in enumerate(scales) if factor != 1)
+    return Columns(names, fields, units, rescaled, aliases, index)
 
 
 class WideMetrics(Mapping[str, Metric]):

@@ -1,0 +1,187 @@
+"""The command `diagnose`: one report, two reports, a plan, a picture. Answers go to stdout, notes to stderr."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from indexer.errors import InputError
+from retriever.cli_options import print_json
+from retriever.typed_facts import Typed, with_typed
+
+if TYPE_CHECKING:
+    from indexer.gpus import Gpu
+    from retriever.pairing import Launch
+    from retriever.reports.profile import Report
+    from retriever.service import Warplore
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The command's options as given."""
+
+    report: str | None
+    kernel_name: str | None
+    vs: str | None
+    plan: bool
+    plot: Path | None
+    kernel: str | None
+    gpu: str | None
+    as_json: bool
+    typed: Typed = field(default_factory=Typed)
+    """Resources, geometry and time given as options."""
+
+
+def run(core: Warplore, asked: Asked) -> None:
+    """Answer one call of the command.
+
+    Raises:
+        InputError: nothing to diagnose, unusable input, or options that exclude each other.
+    """
+    if asked.report is None and not asked.typed.given:
+        _plan_without_report(core, asked)
+        return
+    if asked.plan and asked.vs:
+        raise InputError("--plan and --vs: a plan is for one report; leave one of them out")
+    if asked.kernel:
+        raise InputError("--kernel: with a report the kernel's name comes from there; --kernel is for --plan without a report")
+    if asked.vs and asked.typed.given:
+        raise InputError("--vs compares two reports as they are; leave out --ptxas, --grid, --time-us and the other typed values")
+    if asked.vs:
+        _compare(core, asked)
+    else:
+        _diagnose(core, asked)
+
+
+def _plan_without_report(core: Warplore, asked: Asked) -> None:
+    from retriever.plan import plan_from_nothing, plan_text
+
+    if not asked.plan:
+        raise InputError("no report given; give one, or --plan for the command that makes one")
+    if asked.vs or asked.plot:
+        raise InputError("--vs and --plot need a report as the first argument")
+    names = core.read_kernel(asked.kernel).kernels if asked.kernel else ()
+    kernels = tuple(name for name in names if not asked.kernel_name or asked.kernel_name in name)
+    plan = plan_from_nothing(kernels or ((asked.kernel_name,) if asked.kernel_name else ()))
+    _print_plans(asked, [plan], [plan_text(plan)])
+
+
+def _print_plans(asked: Asked, plans: list, texts: list[str]) -> None:
+    from retriever.json_forms import SCHEMA, plan_json
+
+    if asked.as_json:
+        print_json({"schema": SCHEMA, "plans": [plan_json(plan) for plan in plans]})
+    else:
+        print("\n\n".join(texts))
+
+
+def _read(core: Warplore, path: str, kernel_name: str | None, gpu: Gpu | None) -> tuple[Report, tuple[Launch, ...]]:
+    from retriever.reports.read import read_report
+
+    report = read_report(path)
+    return report, core.diagnose(report, gpu, kernel_name)
+
+
+def _read_with_typed(core: Warplore, asked: Asked, gpu: Gpu | None) -> tuple[Report, tuple[Launch, ...]]:
+    """The report with what was typed, and of a report without counters only what concerns `gpu` and is worth printing."""
+    from retriever.reports.read import read_report
+    from retriever.weak_facts import for_gpu, leading
+
+    report = read_report(asked.report) if asked.report is not None else None
+    if asked.typed.given:
+        report = with_typed(report, asked.typed, core.root, asked.kernel_name)
+    assert report is not None  # `run` asks for a report or typed values
+    report = for_gpu(report, gpu)
+    if not (asked.kernel_name or asked.as_json):
+        report = leading(report)
+    name = asked.kernel_name if asked.report is not None or asked.typed.ptxas else None
+    return report, core.diagnose(report, gpu, name)
+
+
+def _named_gpu(core: Warplore, asked: Asked) -> Gpu | None:
+    from retriever.inputs import find_gpu
+
+    return find_gpu(asked.gpu, core.gpus) if asked.gpu else None
+
+
+def _diagnose(core: Warplore, asked: Asked) -> None:
+    from retriever.json_forms import diagnose_json, diagnosis_json
+    from retriever.terminal import print_diagnoses
+
+    named = _named_gpu(core, asked)
+    report, pairs = _read_with_typed(core, asked, named)
+    gpus = [named or core.gpu_of(profile) for profile, _ in pairs]
+    if asked.plan:
+        _plan(asked, pairs)
+    elif asked.as_json:
+        print_json(diagnose_json(report, [diagnosis_json(d, p, g) for (p, d), g in zip(pairs, gpus)]))
+    else:
+        print_diagnoses(pairs, gpus)
+    if asked.plot:
+        _plot(asked, pairs, (), gpus)
+    if not asked.as_json:
+        _print_notes(report)
+
+
+def _plan(asked: Asked, pairs: tuple[Launch, ...]) -> None:
+    """One plan for each kernel name: the launches of one kernel lack the same sections."""
+    from retriever.plan import plan_for, plan_text
+
+    first: dict[str, Launch] = {}
+    for profile, diagnosis in pairs:
+        first.setdefault(profile.kernel, (profile, diagnosis))
+    plans = [plan_for(profile, diagnosis) for profile, diagnosis in first.values()]
+    _print_plans(asked, plans, [plan_text(plan) for plan in plans])
+
+
+def _compare(core: Warplore, asked: Asked) -> None:
+    from retriever.compare import compare
+    from retriever.json_forms import comparison_json
+    from retriever.terminal_compare import print_comparison
+
+    if asked.report == "-" == asked.vs:
+        raise InputError("- and --vs -: standard input can be read once; give one of them as a file")
+    named = _named_gpu(core, asked)
+    old_name, _, new_name = (asked.kernel_name or "").partition("=")
+    before, first = _read(core, str(asked.report), old_name or None, named)
+    after, second = _read(core, str(asked.vs), new_name or old_name or None, named)
+    comparison = compare(first, second, core.guides)
+    if asked.as_json:
+        print_json(comparison_json(before, after, comparison))
+    else:
+        print_comparison(comparison)
+    if asked.plot:
+        if not comparison.launches:
+            raise InputError("--plot: no launch of one report matches one of the other, so there is nothing to draw side by side")
+        pair = comparison.launches[0]
+        left = next(launch for launch in first if launch[0] is pair.before)
+        right = next(launch for launch in second if launch[0] is pair.after)
+        _plot(asked, (left,), (right,), [named or core.gpu_of(pair.before), named or core.gpu_of(pair.after)])
+    if not asked.as_json:
+        _print_notes(before, after)
+
+
+def _plot(asked: Asked, pairs: tuple[Launch, ...], others: tuple[Launch, ...], gpus: list[Gpu | None]) -> None:
+    """The picture of one launch, the longest when there are several, or of two side by side."""
+    from retriever.plot import draw, draw_comparison
+
+    path = asked.plot
+    assert path is not None  # the caller looked
+    if others:
+        missing = draw_comparison(path, pairs[0], others[0], (gpus[0], gpus[1]))
+    else:
+        place = max(range(len(pairs)), key=lambda i: (pairs[i][0].value("gpu__time_duration.sum") or 0.0, -i))
+        missing = draw(path, pairs[place], gpus[place])
+        if len(pairs) > 1:
+            print(f"warplore: drawn is the longest of {len(pairs)} launches; --kernel-name chooses", file=sys.stderr)
+    print(f"warplore: wrote {path}", file=sys.stderr)
+    for note in missing:
+        print(f"warplore: not drawn: {note}", file=sys.stderr)
+
+
+def _print_notes(*reports: Report) -> None:
+    for report in reports:
+        for note in report.notes:
+            print(f"warplore: {f'{report.source}: ' if len(reports) > 1 else ''}{note}", file=sys.stderr)

@@ -1,0 +1,229 @@
+"""Two reports of a kernel side by side: time, work, bottlenecks, metrics, what a cure should have moved, and what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from indexer.records import GuideRecord
+from retriever.diagnosis import WELL_OPTIMIZED, Diagnosis, lookup_of
+from retriever.movements import Expectation, Lookup, Movement, expectations, movements
+from retriever.pairing import Launch, Pair, pair_launches
+from retriever.quantities import quantity, ratio_text
+from retriever.reports.profile import Profile
+
+SAME_CLOCK = 0.01
+"""SM frequencies within a hundredth are equal: the details page prints them with three digits."""
+SAME_WORK = 0.02
+"""Instructions, bytes and operations within a fiftieth are the same work: counters of different passes differ by less. Our choice."""
+
+DURATION, CYCLES, CLOCK = "gpu__time_duration.sum", "gpc__cycles_elapsed.max", "gpc__cycles_elapsed.avg.per_second"
+
+TENSOR_OPERATIONS = tuple(
+    f"sm__ops_path_tensor_src_{types}.sum" for types in ("bf16_dst_fp32", "fp16", "tf32_dst_fp32", "fp64", "fp8_sparsity_off")
+)
+"""Operations on tensor cores as Nsight Compute 2025 counts them on compute capability 9.0, by operand type."""
+TENSOR_BUSY = "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed"
+TENSOR_IDLE = 1.0  # per cent: kernels without an MMA instruction read up to 0.5 in our reports
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """How long the launch took on both sides; None where a report does not say."""
+
+    before_ns: float | None
+    after_ns: float | None
+    cycles_before: float | None
+    cycles_after: float | None
+    clock_before_hz: float | None
+    clock_after_hz: float | None
+
+    @property
+    def speedup(self) -> float | None:
+        """Time before over time after; above 1 is faster."""
+        return self.before_ns / self.after_ns if self.before_ns and self.after_ns else None
+
+    @property
+    def speedup_in_cycles(self) -> float | None:
+        """The same in SM cycles, which a change of the SM clock does not touch (memory keeps its own clock)."""
+        return self.cycles_before / self.cycles_after if self.cycles_before and self.cycles_after else None
+
+    @property
+    def equal_clocks(self) -> bool | None:
+        """None where a report does not say its SM frequency."""
+        if not self.clock_before_hz or not self.clock_after_hz:
+            return None
+        return abs(self.clock_after_hz / self.clock_before_hz - 1) <= SAME_CLOCK
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """A bottleneck on both sides."""
+
+    id: str
+    outcome: str
+    """`went`, `stayed`, `came` or `undecided`: shown before, and the second report lacks the metrics to tell."""
+    before: float | None
+    """Severity before; None where it did not show."""
+    after: float | None
+    roof: bool
+    """Whether it is a unit at its limit in a kernel that is well optimized, or that verdict itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What to do next."""
+
+    bottleneck: str
+    text: str
+    cures: tuple[str, ...]
+    """In the order to try."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchComparison:
+    """One launch before and after."""
+
+    before: Profile
+    after: Profile
+    how: str
+    times: Times
+    fates: tuple[Fate, ...]
+    """Those that stayed, came, went and are undecided, each by severity."""
+    movements: tuple[Movement, ...]
+    expectations: tuple[Expectation, ...]
+    next: Step | None
+    notes: tuple[str, ...]
+    """Different GPUs, different work, and data that one side lacks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two reports."""
+
+    launches: tuple[LaunchComparison, ...]
+    only_before: tuple[Profile, ...]
+    only_after: tuple[Profile, ...]
+
+
+def compare(before: tuple[Launch, ...], after: tuple[Launch, ...], guides: Iterable[GuideRecord]) -> Comparison:
+    """The launches of two diagnosed reports, paired and compared."""
+    pairing = pair_launches(before, after)
+    by_id = {guide.id: guide for guide in guides}
+    return Comparison(tuple(_compare(pair, by_id) for pair in pairing.pairs), pairing.only_before, pairing.only_after)
+
+
+def _compare(pair: Pair, guides: dict[str, GuideRecord]) -> LaunchComparison:
+    (old, first), (new, second) = pair.before, pair.after
+    left, right = lookup_of(old), lookup_of(new)
+    shown = (*first.limits_first, *(b for b in second.limits_first if b.id not in {b.id for b in first.bottlenecks}))
+    expected = [
+        expectation
+        for bottleneck in first.bottlenecks
+        if bottleneck.id != WELL_OPTIMIZED and bottleneck.guide in guides
+        for expectation in expectations(guides[bottleneck.guide], bottleneck, left, right)
+    ]
+    return LaunchComparison(
+        old,
+        new,
+        pair.how,
+        _times(left, right),
+        _fates(first, second),
+        movements(left, right, shown),
+        tuple(expected),
+        _next(second),
+        (*_other_gpu(old, new), *_other_work(old, new, left, right), *_lacking(left, right, first, second)),
+    )
+
+
+def _times(left: Lookup, right: Lookup) -> Times:
+    return Times(left(DURATION), right(DURATION), left(CYCLES), right(CYCLES), left(CLOCK), right(CLOCK))
+
+
+def _fates(first: Diagnosis, second: Diagnosis) -> tuple[Fate, ...]:
+    old, new = ({b.id: b for b in diagnosis.bottlenecks} for diagnosis in (first, second))
+    open_now = {item.bottleneck for item in second.missing}
+    fates = []
+    for id in dict.fromkeys((*new, *old)):
+        was, now = old.get(id), new.get(id)
+        outcome = ("stayed" if was else "came") if now else "undecided" if id in open_now else "went"
+        best = now or was
+        roof = best is not None and (best.is_roof or id == WELL_OPTIMIZED)
+        fates.append(Fate(id, outcome, was.severity if was else None, now.severity if now else None, roof))
+    order = ("stayed", "came", "went", "undecided")
+    return tuple(sorted(fates, key=lambda fate: (order.index(fate.outcome), -(fate.after or fate.before or 0), fate.id)))
+
+
+def _next(second: Diagnosis) -> Step | None:
+    if not second.bottlenecks:
+        return None
+    first = second.bottlenecks[0]
+    if first.id == WELL_OPTIMIZED:
+        roofs = ", ".join(b.id for b in second.bottlenecks if b.is_roof) or "its busiest unit"
+        return Step(first.id, f"near the limit of {roofs}: stop at the kernel, and look above it", first.cures)
+    return Step(first.id, f"at most {first.severity:.0f} % of the time", first.cures)
+
+
+def _other_gpu(old: Profile, new: Profile) -> list[str]:
+    places = [(p.device or "", p.compute_capability or "") for p in (old, new)]
+    if places[0] == places[1] or not all(any(place) for place in places):
+        return []
+    if places[0][1] == places[1][1] and not (places[0][0] and places[1][0]):
+        return []
+    names = [name or f"compute capability {cc}" for name, cc in places]
+    return [f"different GPUs: {names[0]}, then {names[1]}; times and shares of a peak are not of the same machine"]
+
+
+def _other_work(old: Profile, new: Profile, left: Lookup, right: Lookup) -> list[str]:
+    notes = []
+    if old.grid and new.grid and (old.grid, old.block) != (new.grid, new.block):
+        notes.append(f"launch differs: grid {old.grid} block {old.block}, then grid {new.grid} block {new.block}")
+    for label, unit, read in (
+        ("instructions", "inst", lambda lookup: lookup("smsp__inst_executed.sum")),
+        ("bytes moved by DRAM", "byte", lambda lookup: lookup("dram__bytes.sum")),
+        ("floating-point operations", "flop", operations),
+    ):
+        was, now = read(left), read(right)
+        if was is not None and now is not None and abs(now - was) > SAME_WORK * max(was, now):
+            rate = _rates(was, now, left(DURATION), right(DURATION)) if unit == "flop" else ""
+            notes.append(f"different work: {label} {quantity(was, unit)}, then {quantity(now, unit)} ({ratio_text(was, now)}){rate}")
+    return notes
+
+
+def _rates(was: float, now: float, before_ns: float | None, after_ns: float | None) -> str:
+    """Operations a second on both sides: what remains comparable when the problem is another one."""
+    if not before_ns or not after_ns or not was or not now:
+        return "; another algorithm, or another problem?"
+    rates = [quantity(count / time * 1e9, "flop/s") for count, time in ((was, before_ns), (now, after_ns))]
+    return f", {rates[0]}, then {rates[1]}; another algorithm, or another problem?"
+
+
+def operations(lookup: Lookup) -> float | None:
+    """Floating-point operations, an FMA counted as two; None where the roofline's counters or those of used tensor cores are missing."""
+    cycles = lookup("smsp__cycles_elapsed.avg")
+    if cycles is None:
+        return None
+    total = 0.0
+    for type, width in (("f", 1), ("d", 1), ("h", 2)):
+        rates = [lookup(f"smsp__sass_thread_inst_executed_op_{type}{kind}_pred_on.sum.per_cycle_elapsed") for kind in ("add", "mul", "fma")]
+        if type == "f" and None in rates:
+            return None
+        total += width * cycles * sum(weight * (rate or 0.0) for weight, rate in zip((1, 1, 2), rates))
+    tensor = [count for name in TENSOR_OPERATIONS if (count := lookup(name)) is not None]
+    if not tensor and (lookup(TENSOR_BUSY) or 0.0) > TENSOR_IDLE:
+        return None
+    return total + sum(tensor)
+
+
+def _lacking(left: Lookup, right: Lookup, first: Diagnosis, second: Diagnosis) -> list[str]:
+    notes = []
+    for side, lookup, diagnosis, other in (("first", left, first, second), ("second", right, second, first)):
+        if lookup(DURATION) is None:
+            notes.append(f"the {side} report has no duration")
+        open_there = {item.bottleneck for item in other.missing}
+        if open_here := [item.bottleneck for item in diagnosis.missing if item.bottleneck not in open_there]:
+            more = f"; collect: ncu {diagnosis.collect_next}" if diagnosis.collect_next else ""
+            notes.append(f"the {side} report lacks what decides {', '.join(open_here)}{more}")
+    if both := sorted({item.bottleneck for item in first.missing} & {item.bottleneck for item in second.missing}):
+        notes.append(f"neither report decides {', '.join(both)}")
+    return notes

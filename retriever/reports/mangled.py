@@ -1,0 +1,32 @@
+"""Kernel names as C++ compilers mangle them, back to what a person wrote."""
+
+from __future__ import annotations
+
+import re
+
+_NAME = re.compile(r"(\d+)(.*)", re.DOTALL)
+
+
+def readable(name: str) -> str:
+    """`demo::heavy` for `_ZN4demo5heavyILi256EfEEvPKT0_PS1_i`: namespaces and name, without template arguments and parameters.
+
+    Any other name, `extern "C"` and demangled ones too, and a mangled one of a form that is not read here, comes back as it is.
+    """
+    if not name.startswith("_Z"):
+        return name
+    rest = name[2:]
+    nested = rest.startswith("N")
+    parts, rest = _parts(rest[1:] if nested else rest, nested)
+    return "::".join(parts) if parts else name
+
+
+def _parts(rest: str, nested: bool) -> tuple[list[str], str]:
+    """Length-prefixed names from the front of `rest`; template arguments end them, since the last one before is the kernel's."""
+    parts: list[str] = []
+    while match := _NAME.match(rest.removeprefix("L")):  # L marks a name of internal linkage
+        length, tail = int(match[1]), match[2]
+        part, rest = tail[:length], tail[length:]
+        parts.append("(anonymous)" if part.startswith("_GLOBAL__N_") else part)
+        if not nested:
+            break
+    return parts, rest

@@ -1,0 +1,21 @@
+"""What the readers of inputs without counters share."""
+
+from __future__ import annotations
+
+import re
+
+from retriever.reports.profile import Profile
+
+FORM = "input__form"
+"""Attribute of every profile that no counter was read for: where its values come from, in words."""
+
+
+def capability_of(target: str) -> str | None:
+    """`9.0` for `sm_90a`; None for anything else."""
+    match = re.fullmatch(r"(?:sm|compute)_?(\d{1,2})(\d)[af]?", target.strip())
+    return f"{match[1]}.{match[2]}" if match else None
+
+
+def form_of(profile: Profile) -> str:
+    """Where the values of a profile without counters come from; empty for a profile with counters."""
+    return profile.attributes.get(FORM, "")
