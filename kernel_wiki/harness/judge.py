@@ -109,7 +109,9 @@ def validate_many(entries: list[Entry], options: Options) -> list[dict[str, Any]
     if run.device == "cuda" and accepted:
         options.keep(list(records.values()))
         run.profile([entry for entry in accepted if "metrics" not in records[entry.id]["ncu"] and not entry.is_attempt], records)
-        run.sanitize([entry for entry in accepted if not _clean(records[entry.id]["sanitizer"]) and not entry.is_attempt], records)
+        unsearched = [entry for entry in accepted if not _clean(records[entry.id]["sanitizer"]) and not entry.is_attempt]
+        run.compile_small([entry for entry in unsearched if known[entry.id]])
+        run.sanitize(unsearched, records)
     for entry in accepted:
         run.gate(entry, records[entry.id])
     return list(records.values())
@@ -237,6 +239,12 @@ class _Run:
         first = list({entry.operator: entry for entry in entries}.values())
         with ThreadPoolExecutor(self.options.jobs) as pool:
             list(pool.map(lambda entry: Worker(self.request("warm", [entry])).finish(self.options.timeout_s), first))
+
+    def compile_small(self, entries: list[Entry]) -> None:
+        """Fill the compilers' caches with what the sanitizers will run: under one of them a compiler takes longer than the kernel."""
+        wanted = entries if self.options.sanitizer and not self.late else []
+        with ThreadPoolExecutor(self.options.jobs) as pool:
+            list(pool.map(lambda entry: Worker(self.request("run", [entry])).finish(self.options.timeout_s), wanted))
 
     def opponents(self, entry: Entry) -> list[str]:
         """Ids of the implementations to beat: its parent, and the present champion of its operator on this GPU."""
