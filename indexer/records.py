@@ -124,7 +124,7 @@ class HardwareRecord(SourcedRecord):
 
 
 class Condition(Strict):
-    """A comparison on a report's metrics; see `retriever.diagnosis` for the metric expressions allowed."""
+    """A comparison on a report's metrics; see `retriever.metric_expressions` for what can stand in them."""
 
     metric: Text
     """A metric name, or an arithmetic expression over metric names (`+ - * /`, `min()`, `max()`, `floor()`, `first()`)."""
@@ -155,7 +155,7 @@ class GuideRecord(SourcedRecord):
     signatures: tuple[Signature, ...] = ()
     """The bottleneck is named when any one of them holds; the first that holds is the evidence shown."""
     severity: str | None = None
-    """Expression over metric names for the share of time at stake, 0 to 100; clipped. See `retriever.diagnosis`."""
+    """Expression over metric names for the share of time at stake, 0 to 100; clipped. See `retriever.metric_expressions`."""
     bound: str | None = None
     """What `severity` estimates and what caps the gain, in one sentence; gains of several guides are never added."""
     limit: bool = False

@@ -14,9 +14,9 @@ from indexer.records import GuideRecord, IsaRecord, TechniqueRecord, ZooRecord
 from kernel_wiki.harness import discover
 from retriever.check_zoo import zoo_problems
 from retriever.descriptors import load_descriptors
-from retriever.diagnosis import expression_problems
 from retriever.evidence import is_slower
 from retriever.fragments import all_problems as layout_problems
+from retriever.guide_problems import expression_problems
 from retriever.isa_coverage import coverage_problems
 from retriever.isa_verify import check_verified
 from retriever.labels import label_problems

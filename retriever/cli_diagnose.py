@@ -13,8 +13,9 @@ from retriever.typed_facts import Typed, with_typed
 
 if TYPE_CHECKING:
     from indexer.gpus import Gpu
-    from retriever.pairing import Launch
-    from retriever.reports.profile import Report
+    from retriever.diagnosis import Diagnosed
+    from retriever.plan import Plan
+    from retriever.reports.profile import Profile, Report
     from retriever.service import Warplore
 
 
@@ -56,7 +57,7 @@ def run(core: Warplore, asked: Asked) -> None:
 
 
 def _plan_without_report(core: Warplore, asked: Asked) -> None:
-    from retriever.plan import plan_from_nothing, plan_text
+    from retriever.plan import plan_from_nothing
 
     if not asked.plan:
         raise InputError("no report given; give one, or --plan for the command that makes one")
@@ -65,26 +66,27 @@ def _plan_without_report(core: Warplore, asked: Asked) -> None:
     names = core.read_kernel(asked.kernel).kernels if asked.kernel else ()
     kernels = tuple(name for name in names if not asked.kernel_name or asked.kernel_name in name)
     plan = plan_from_nothing(kernels or ((asked.kernel_name,) if asked.kernel_name else ()))
-    _print_plans(asked, [plan], [plan_text(plan)])
+    _print_plans(asked, [plan])
 
 
-def _print_plans(asked: Asked, plans: list, texts: list[str]) -> None:
+def _print_plans(asked: Asked, plans: list[Plan]) -> None:
     from retriever.json_forms import SCHEMA, plan_json
+    from retriever.plan import plan_text
 
     if asked.as_json:
         print_json({"schema": SCHEMA, "plans": [plan_json(plan) for plan in plans]})
     else:
-        print("\n\n".join(texts))
+        print("\n\n".join(map(plan_text, plans)))
 
 
-def _read(core: Warplore, path: str, kernel_name: str | None, gpu: Gpu | None) -> tuple[Report, tuple[Launch, ...]]:
+def _read(core: Warplore, path: str, kernel_name: str | None, gpu: Gpu | None) -> tuple[Report, tuple[Diagnosed, ...]]:
     from retriever.reports.read import read_report
 
     report = read_report(path)
     return report, core.diagnose(report, gpu, kernel_name)
 
 
-def _read_with_typed(core: Warplore, asked: Asked, gpu: Gpu | None) -> tuple[Report, tuple[Launch, ...]]:
+def _read_with_typed(core: Warplore, asked: Asked, gpu: Gpu | None) -> tuple[Report, tuple[Diagnosed, ...]]:
     """The report with what was typed, and of a report without counters only what concerns `gpu` and is worth printing."""
     from retriever.reports.read import read_report
     from retriever.weak_facts import for_gpu, leading
@@ -120,20 +122,19 @@ def _diagnose(core: Warplore, asked: Asked) -> None:
     else:
         print_diagnoses(pairs, gpus)
     if asked.plot:
-        _plot(asked, pairs, (), gpus)
+        _plot_longest(asked.plot, [profile for profile, _ in pairs], gpus)
     if not asked.as_json:
         _print_notes(report)
 
 
-def _plan(asked: Asked, pairs: tuple[Launch, ...]) -> None:
+def _plan(asked: Asked, pairs: tuple[Diagnosed, ...]) -> None:
     """One plan for each kernel name: the launches of one kernel lack the same sections."""
-    from retriever.plan import plan_for, plan_text
+    from retriever.plan import plan_for
 
-    first: dict[str, Launch] = {}
+    first: dict[str, Diagnosed] = {}
     for profile, diagnosis in pairs:
         first.setdefault(profile.kernel, (profile, diagnosis))
-    plans = [plan_for(profile, diagnosis) for profile, diagnosis in first.values()]
-    _print_plans(asked, plans, [plan_text(plan) for plan in plans])
+    _print_plans(asked, [plan_for(profile, diagnosis) for profile, diagnosis in first.values()])
 
 
 def _compare(core: Warplore, asked: Asked) -> None:
@@ -156,26 +157,28 @@ def _compare(core: Warplore, asked: Asked) -> None:
         if not comparison.launches:
             raise InputError("--plot: no launch of one report matches one of the other, so there is nothing to draw side by side")
         pair = comparison.launches[0]
-        left = next(launch for launch in first if launch[0] is pair.before)
-        right = next(launch for launch in second if launch[0] is pair.after)
-        _plot(asked, (left,), (right,), [named or core.gpu_of(pair.before), named or core.gpu_of(pair.after)])
+        _plot_pair(asked.plot, pair.before, pair.after, (named or core.gpu_of(pair.before), named or core.gpu_of(pair.after)))
     if not asked.as_json:
         _print_notes(before, after)
 
 
-def _plot(asked: Asked, pairs: tuple[Launch, ...], others: tuple[Launch, ...], gpus: list[Gpu | None]) -> None:
-    """The picture of one launch, the longest when there are several, or of two side by side."""
-    from retriever.plot import draw, draw_comparison
+def _plot_longest(path: Path, profiles: list[Profile], gpus: list[Gpu | None]) -> None:
+    from retriever.plot import draw
 
-    path = asked.plot
-    assert path is not None  # the caller looked
-    if others:
-        missing = draw_comparison(path, pairs[0], others[0], (gpus[0], gpus[1]))
-    else:
-        place = max(range(len(pairs)), key=lambda i: (pairs[i][0].value("gpu__time_duration.sum") or 0.0, -i))
-        missing = draw(path, pairs[place], gpus[place])
-        if len(pairs) > 1:
-            print(f"warplore: drawn is the longest of {len(pairs)} launches; --kernel-name chooses", file=sys.stderr)
+    place = max(range(len(profiles)), key=lambda i: (profiles[i].value("gpu__time_duration.sum") or 0.0, -i))
+    missing = draw(path, profiles[place], gpus[place])
+    if len(profiles) > 1:
+        print(f"warplore: drawn is the longest of {len(profiles)} launches; --kernel-name chooses", file=sys.stderr)
+    _print_drawn(path, missing)
+
+
+def _plot_pair(path: Path, before: Profile, after: Profile, gpus: tuple[Gpu | None, Gpu | None]) -> None:
+    from retriever.plot import draw_comparison
+
+    _print_drawn(path, draw_comparison(path, before, after, gpus))
+
+
+def _print_drawn(path: Path, missing: tuple[str, ...]) -> None:
     print(f"warplore: wrote {path}", file=sys.stderr)
     for note in missing:
         print(f"warplore: not drawn: {note}", file=sys.stderr)

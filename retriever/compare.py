@@ -6,9 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from indexer.records import GuideRecord
-from retriever.diagnosis import WELL_OPTIMIZED, Diagnosis, lookup_of
-from retriever.movements import Expectation, Lookup, Movement, expectations, movements
-from retriever.pairing import Launch, Pair, pair_launches
+from retriever.diagnosis import WELL_OPTIMIZED, Diagnosed, Diagnosis
+from retriever.lookup import lookup_of
+from retriever.metric_expressions import Lookup
+from retriever.movements import Expectation, Movement, expectations, movements
+from retriever.operations import operations
+from retriever.pairing import Pair, pair_launches
 from retriever.quantities import quantity, ratio_text
 from retriever.reports.profile import Profile
 
@@ -18,13 +21,6 @@ SAME_WORK = 0.02
 """Instructions, bytes and operations within a fiftieth are the same work: counters of different passes differ by less. Our choice."""
 
 DURATION, CYCLES, CLOCK = "gpu__time_duration.sum", "gpc__cycles_elapsed.max", "gpc__cycles_elapsed.avg.per_second"
-
-TENSOR_OPERATIONS = tuple(
-    f"sm__ops_path_tensor_src_{types}.sum" for types in ("bf16_dst_fp32", "fp16", "tf32_dst_fp32", "fp64", "fp8_sparsity_off")
-)
-"""Operations on tensor cores as Nsight Compute 2025 counts them on compute capability 9.0, by operand type."""
-TENSOR_BUSY = "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed"
-TENSOR_IDLE = 1.0  # per cent: kernels without an MMA instruction read up to 0.5 in our reports
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +102,7 @@ class Comparison:
     only_after: tuple[Profile, ...]
 
 
-def compare(before: tuple[Launch, ...], after: tuple[Launch, ...], guides: Iterable[GuideRecord]) -> Comparison:
+def compare(before: tuple[Diagnosed, ...], after: tuple[Diagnosed, ...], guides: Iterable[GuideRecord]) -> Comparison:
     """The launches of two diagnosed reports, paired and compared."""
     pairing = pair_launches(before, after)
     by_id = {guide.id: guide for guide in guides}
@@ -196,23 +192,6 @@ def _rates(was: float, now: float, before_ns: float | None, after_ns: float | No
         return "; another algorithm, or another problem?"
     rates = [quantity(count / time * 1e9, "flop/s") for count, time in ((was, before_ns), (now, after_ns))]
     return f", {rates[0]}, then {rates[1]}; another algorithm, or another problem?"
-
-
-def operations(lookup: Lookup) -> float | None:
-    """Floating-point operations, an FMA counted as two; None where the roofline's counters or those of used tensor cores are missing."""
-    cycles = lookup("smsp__cycles_elapsed.avg")
-    if cycles is None:
-        return None
-    total = 0.0
-    for type, width in (("f", 1), ("d", 1), ("h", 2)):
-        rates = [lookup(f"smsp__sass_thread_inst_executed_op_{type}{kind}_pred_on.sum.per_cycle_elapsed") for kind in ("add", "mul", "fma")]
-        if type == "f" and None in rates:
-            return None
-        total += width * cycles * sum(weight * (rate or 0.0) for weight, rate in zip((1, 1, 2), rates))
-    tensor = [count for name in TENSOR_OPERATIONS if (count := lookup(name)) is not None]
-    if not tensor and (lookup(TENSOR_BUSY) or 0.0) > TENSOR_IDLE:
-        return None
-    return total + sum(tensor)
 
 
 def _lacking(left: Lookup, right: Lookup, first: Diagnosis, second: Diagnosis) -> list[str]:

@@ -13,30 +13,24 @@ import math
 from indexer.gpus import Gpu
 from retriever.occupancy import block_limits, warps_by_registers
 from retriever.reports.profile import Metric, Profile
-from retriever.reports.weak_form import FORM
+from retriever.reports.weak_form import takes_estimates
 
 COMPUTED = "computed"
 """Location of every metric made here."""
-ADDED = "input__added"
-"""Attribute of a profile with counters that resources or a time were added to."""
 DTYPE = "timed__dtype"
 """Attribute that names the type whose peak the operations are compared with."""
 
 FULL_PCT = 100.0
+MOST_SHARE_PCT = 120.0  # a guess: boost clocks pass a data sheet's peak by less; beyond it operations, time or type are wrong
+ABOVE_PEAK = "timed__share_above_peak"
+"""Share of a peak that cannot be one; no guide asks for it."""
 TENSOR = "tensor"
-PIPES = {"fp32": "fp32", "fp64": "fp64", "fp64-tensor": TENSOR, "tf32": TENSOR, "fp16": TENSOR, "bf16": TENSOR, "fp8": TENSOR}
-PIPES |= {"fp6": TENSOR, "fp4": TENSOR, "int8": TENSOR, "int4": TENSOR}
+PIPES = {
+    "fp32": "fp32",
+    "fp64": "fp64",
+    **dict.fromkeys(("fp64-tensor", "tf32", "fp16", "bf16", "fp8", "fp6", "fp4", "int8", "int4"), TENSOR),
+}
 """Keys of a product's peaks to the unit that has them."""
-
-
-def is_weak(profile: Profile) -> bool:
-    """Whether nothing of the profile was counted by the GPU."""
-    return FORM in profile.attributes
-
-
-def takes_estimates(profile: Profile) -> bool:
-    """Whether anything but counters was given, so that what follows from it is asked for."""
-    return is_weak(profile) or ADDED in profile.attributes
 
 
 def with_estimates(profile: Profile, gpu: Gpu | None) -> Profile:
@@ -98,7 +92,8 @@ def _shares(profile: Profile, gpu: Gpu) -> dict[str, tuple[float, str]]:
         found["timed__flops_per_second"] = (work / time_ns * 1e9, "flop/s")
         if product and dtype in PIPES and dtype in product.peaks_tflops:
             share = 100 * work / time_ns / 1e3 / product.peaks_tflops[dtype]
-            found[f"timed__{PIPES[dtype]}_pct_of_peak"] = (share, "%")
+            name = f"timed__{PIPES[dtype]}_pct_of_peak" if share <= MOST_SHARE_PCT else ABOVE_PEAK
+            found[name] = (share, "%")
     return found | _nearer_roof(found, moved)
 
 

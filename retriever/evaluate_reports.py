@@ -6,7 +6,6 @@ the launches of all kernels.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,12 +15,12 @@ from typing import Any
 
 from indexer.errors import InputError
 from indexer.records import GuideRecord
-from retriever.diagnosis import WELL_OPTIMIZED, Diagnosis, diagnose
-from retriever.labels import FOLDER, Label, load_labels
+from retriever.diagnosis import NO_USABLE_DATA, WELL_OPTIMIZED, Diagnosis, diagnose
+from retriever.labels import FOLDER, Label, load_labels, report_manifest
 from retriever.reports.derive import with_derived
+from retriever.reports.kernel_names import base_name
 from retriever.reports.read import read_report
 
-GOOD = WELL_OPTIMIZED
 NOTHING = "(nothing)"
 REFERENCE = "raw.csv"
 """The form that has every metric; the others are compared with it."""
@@ -86,8 +85,7 @@ def evaluate_reports(root: Path, guides: Iterable[GuideRecord], forms: Iterable[
     wanted = set(forms)
     runs: dict[str, set[str]] = {}
     for name in labels:
-        manifest = root / FOLDER / name / "manifest.json"
-        if manifest.exists() and (run := json.loads(manifest.read_text(encoding="utf-8")).get("exports")):
+        if (manifest := report_manifest(root, name)) and (run := manifest.get("exports")):
             runs.setdefault(run, set()).add(name)
     verdicts = [
         verdict
@@ -102,10 +100,10 @@ def evaluate_reports(root: Path, guides: Iterable[GuideRecord], forms: Iterable[
 
 
 def _of_form(path: Path, names: set[str], labels: dict[str, Label], guides: tuple[GuideRecord, ...]) -> list[Verdict]:
-    read = {profile.kernel.removeprefix("void ").partition("<")[0]: profile for profile in read_report(path).profiles}
+    read = {base_name(profile.kernel): profile for profile in read_report(path).profiles}
     missing = sorted(names - read.keys())
     if missing:
-        raise InputError(f"{path}: {len(missing)} kernels cannot be read, the first is {missing[0]}")
+        raise InputError(f"{path}: {len(missing)} kernels cannot be read, the first is {missing[0]}; make and keep their reports again")
     return [judge(name, path.stem, labels[name], diagnose(with_derived(read[name]), guides)) for name in sorted(names)]
 
 
@@ -115,7 +113,7 @@ def judge(kernel: str, form: str, label: Label, diagnosis: Diagnosis) -> Verdict
     roofs = tuple(each.id for each in diagnosis.bottlenecks if each.is_roof)
     near = any(each.id == WELL_OPTIMIZED for each in diagnosis.bottlenecks)
     first = next(iter((*faults, *(() if label.is_good else roofs))), WELL_OPTIMIZED if near else NOTHING)
-    planted = GOOD if label.is_good else label.planted[0]
+    planted = WELL_OPTIMIZED if label.is_good else label.planted[0]
     lacks = {each.bottleneck for each in diagnosis.missing}
     doubted = {cause for each in diagnosis.bottlenecks if each.id == first for cause in each.open_causes}
     return Verdict(
@@ -124,7 +122,7 @@ def judge(kernel: str, form: str, label: Label, diagnosis: Diagnosis) -> Verdict
         planted,
         first,
         right=not faults if label.is_good else first == planted,
-        undecided=planted in (lacks if first in (NOTHING, WELL_OPTIMIZED, "no-usable-data") else doubted),
+        undecided=planted in (lacks if first in (NOTHING, WELL_OPTIMIZED, NO_USABLE_DATA) else doubted),
         faults=faults,
         false_leads=tuple(id for id in label.never if id in faults),
         second_missed=tuple(id for id in label.planted[1:] if id not in faults),

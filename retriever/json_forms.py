@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from indexer.gpus import Gpu
-from retriever.compare import Comparison, LaunchComparison
 from retriever.diagnosis import Diagnosis
 from retriever.hot_lines import hot_lines_json
 from retriever.pack import Pack
-from retriever.plan import Plan
 from retriever.rank import Hit, Ranking
 from retriever.reports.profile import Profile, Report
 from retriever.situation import Situation
 from retriever.weak_facts import weak_json
+
+if TYPE_CHECKING:  # only `diagnose` needs them
+    from retriever.compare import Comparison, LaunchComparison
+    from retriever.plan import Plan
 
 SCHEMA = 1
 

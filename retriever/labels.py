@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import yaml
 from pydantic import ValidationError
@@ -58,6 +59,12 @@ def _read(path: Path) -> Label:
     return Label.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
 
 
+def report_manifest(root: Path, name: str) -> dict[str, Any] | None:
+    """How and when the kept report of a kernel was made, and its time; None where there is no report yet."""
+    path = root / FOLDER / name / "manifest.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+
+
 def label_problems(corpus: Corpus) -> Iterator[str]:
     """What is wrong with labels and reports: schema, words, twins, reports that are missing or of another source."""
     bottlenecks, techniques = (set(corpus.vocabulary.ids(kind)) for kind in ("bottlenecks", "techniques"))
@@ -80,16 +87,15 @@ def label_problems(corpus: Corpus) -> Iterator[str]:
             yield f'{where}:1: unknown technique "{label.technique}"{did_you_mean(label.technique, sorted(techniques))}'
         if label.cures and label.cures not in names:
             yield f'{where}:1: cures "{label.cures}", and there is no such kernel{did_you_mean(label.cures, sorted(names))}'
-        yield from _report_problems(folder / name, where.replace("label.yaml", "manifest.json"))
+        yield from _report_problems(corpus.root, name)
 
 
-def _report_problems(folder: Path, where: str) -> Iterator[str]:
+def _report_problems(root: Path, name: str) -> Iterator[str]:
     """The report must be of the present source."""
-    remedy = f"run kernel_wiki/reports/make_reports.py --only {folder.name} on a GPU, then keep_reports.py"
-    try:
-        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    where = (FOLDER / name / "manifest.json").as_posix()
+    remedy = f"run kernel_wiki/reports/make_reports.py --only {name} on a GPU, then keep_reports.py"
+    manifest = report_manifest(root, name)
+    if manifest is None:
         yield f"{where}:1: no report yet; {remedy}"
-        return
-    if manifest["source_sha256"] != source_hash(folder.name):
+    elif manifest["source_sha256"] != source_hash(name):
         yield f"{where}:1: the report is of another source; {remedy}"

@@ -13,6 +13,9 @@ from indexer.errors import InputError
 FUNCTIONS = ("min", "max", "floor", "first")
 """`first(a, b)` is the first argument whose metrics the report has: names that differ by architecture or version."""
 
+Lookup = Callable[[str], float | None]
+"""A metric's value by name; None for a metric that the report lacks."""
+
 _TOKEN = re.compile(r"\s*(?:(?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z_][\w.]*)|(?P<sign>[-+*/(),]))")
 
 
@@ -131,8 +134,8 @@ def metric_names(node: Node) -> tuple[str, ...]:
     return tuple(sorted({name for part in node.parts for name in metric_names(part)}))
 
 
-def evaluate(node: Node, lookup: Callable[[str], float | None]) -> Reading:
-    """The expression's value where `lookup` gives each metric's value, or None for a metric the report lacks."""
+def evaluate(node: Node, lookup: Lookup) -> Reading:
+    """The expression's value."""
     if node.kind == "number":
         return Reading(node.number)
     if node.kind == "metric":

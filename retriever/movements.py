@@ -7,15 +7,15 @@ That is found by a small step of each metric, so that guides need no second list
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from indexer.records import Condition, GuideRecord
-from retriever.diagnosis import COMPARE, Bottleneck
-from retriever.metric_expressions import evaluate, metric_names, parse_expression
-from retriever.relevant_metrics import LIMIT_WORK, RELEVANT, STALL_UNIT, WARP_CYCLES, Shown
-
-Lookup = Callable[[str], float | None]
+from retriever.diagnosis import Bottleneck
+from retriever.metric_expressions import Lookup, evaluate, metric_names, parse_expression
+from retriever.relevant_metrics import LIMIT_WORK, RELEVANT, STALL_UNIT, Shown
+from retriever.reports.stall_names import WARP_CYCLES
+from retriever.signatures import COMPARE
 
 NOISE_SHARE = 0.05
 """A change below a twentieth of the value is not shown. Our choice, until repeated launches are measured."""
@@ -72,20 +72,20 @@ def movements(before: Lookup, after: Lookup, shown: Iterable[Bottleneck]) -> tup
     named: dict[str, Movement] = {}
     for bottleneck in shown:
         for piece in bottleneck.evidence:
-            label = piece.label or piece.metric
-            named.setdefault(piece.metric, Movement(label, piece.metric, piece.unit, None, None, bottleneck.id))
-    of_guides = [_read(move, before, after) for move in named.values()]
+            if piece.metric not in named:
+                named[piece.metric] = _movement(piece.label or piece.metric, piece.metric, piece.unit, before, after, bottleneck.id)
+    of_guides = list(named.values())
     labels = {move.label for move in of_guides} | {move.metric for move in of_guides}
-    others = [_read(Movement(s.label, s.metric, s.unit, None, None), before, after) for s in RELEVANT if not labels & {s.label, s.metric}]
+    others = [_movement(s.label, s.metric, s.unit, before, after) for s in RELEVANT if not labels & {s.label, s.metric}]
     warp_cycles = max(before(WARP_CYCLES) or 0.0, after(WARP_CYCLES) or 0.0)
     sized = [(_size(move, warp_cycles), move) for move in others if _both(move) and not _quiet(move)]
     loud = sorted((pair for pair in sized if pair[0] > 0), key=lambda pair: (-pair[0], pair[1].metric))
     return (*(move for move in of_guides if not _both(move) or not _quiet(move)), *(move for _, move in loud[:MOST_OTHERS]))
 
 
-def _read(move: Movement, before: Lookup, after: Lookup) -> Movement:
-    node = parse_expression(move.metric)
-    return Movement(move.label, move.metric, move.unit, evaluate(node, before).value, evaluate(node, after).value, move.guide)
+def _movement(label: str, metric: str, unit: str, before: Lookup, after: Lookup, guide: str = "") -> Movement:
+    node = parse_expression(metric)
+    return Movement(label, metric, unit, evaluate(node, before).value, evaluate(node, after).value, guide)
 
 
 def _both(move: Movement) -> bool:

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import TypeVar
 
-from retriever.diagnosis import Diagnosis
+from retriever.diagnosis import Diagnosed
 from retriever.reports.profile import Profile
-
-Launch = tuple[Profile, Diagnosis]
-Key = TypeVar("Key", bound=Hashable)
 
 RENAMED = "renamed: the only kernel without a partner on each side"
 
@@ -19,8 +15,8 @@ RENAMED = "renamed: the only kernel without a partner on each side"
 class Pair:
     """Two launches taken for the same work."""
 
-    before: Launch
-    after: Launch
+    before: Diagnosed
+    after: Diagnosed
     how: str
     """Why they belong together, in words."""
 
@@ -35,7 +31,7 @@ class Pairing:
     only_after: tuple[Profile, ...]
 
 
-def pair_launches(before: tuple[Launch, ...], after: tuple[Launch, ...]) -> Pairing:
+def pair_launches(before: tuple[Diagnosed, ...], after: tuple[Diagnosed, ...]) -> Pairing:
     """The launches of two reports matched; within equal names and grids the first belongs to the first."""
     left, right = list(range(len(before))), list(range(len(after)))
     found: dict[int, tuple[int, str]] = {}
@@ -56,8 +52,8 @@ def pair_launches(before: tuple[Launch, ...], after: tuple[Launch, ...]) -> Pair
 def _take(
     key: Callable[[Profile], Hashable],
     how: str,
-    before: tuple[Launch, ...],
-    after: tuple[Launch, ...],
+    before: tuple[Diagnosed, ...],
+    after: tuple[Diagnosed, ...],
     left: list[int],
     right: list[int],
     found: dict[int, tuple[int, str]],

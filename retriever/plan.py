@@ -7,11 +7,14 @@ import shlex
 from dataclasses import dataclass
 
 from retriever.diagnosis import Diagnosis
+from retriever.reports.kernel_names import base_name
 from retriever.reports.profile import Profile
+from retriever.reports.source import export_command
 
 FULL_PASSES = 38  # replays of one launch by `--set full`: Nsight Compute 2025.3.1 on an H200, our 22 launches
 WARM_LAUNCHES = 5  # launches skipped where nothing is known of the program: module loading, cold caches, autotuning
 REPORT = "report"  # stem of the file that the commands write
+EXPORT = export_command(f"{REPORT}.ncu-rep")
 
 REMARKS = (
     "--clock-control none leaves the clocks to the GPU, as in real runs; without it ncu locks them to base, and two reports made either "
@@ -48,8 +51,8 @@ class Plan:
     when_denied: tuple[str, ...] = DENIED
 
 
-def plan_for(profile: Profile, diagnosis: Diagnosis, skip: int = 0) -> Plan:
-    """What decides the guides that are open on one launch; `skip` launches of the same name came before it in its report."""
+def plan_for(profile: Profile, diagnosis: Diagnosis) -> Plan:
+    """What decides the guides that are open on one launch, the first of its name in its report."""
     decides = tuple(item.bottleneck for item in diagnosis.missing if not set(item.metrics) <= set(item.unavailable))
     if not diagnosis.collect_next:
         lost = tuple(
@@ -59,11 +62,11 @@ def plan_for(profile: Profile, diagnosis: Diagnosis, skip: int = 0) -> Plan:
     sections = tuple(re.findall(r"--section (\S+)", diagnosis.collect_next))
     if not sections:
         only = "every section is in the report already; only its raw page is missing, which prints the metrics by name"
-        return Plan(profile.kernel, (), decides, (export_command(),), 0, (only,))
+        return Plan(profile.kernel, (), decides, (EXPORT,), 0, (only,))
     options = " ".join(f"--section {section}" for section in sections)
-    same = f"--launch-skip {skip} counts launches of this name before this one in the report; add those that its collection skipped"
+    same = "--launch-skip 0 counts launches of this name before this one in the report; add those that its collection skipped"
     whole = f"--set full in place of the sections collects all there is, in about {FULL_PASSES} passes"
-    commands = (_collect(options, profile.kernel, skip), export_command())
+    commands = (_collect(options, profile.kernel, 0), EXPORT)
     return Plan(profile.kernel, sections, decides, commands, None, (same, whole, *REMARKS))
 
 
@@ -71,7 +74,7 @@ def plan_from_nothing(kernels: tuple[str, ...] = ()) -> Plan:
     """The full collection, for a kernel of which there is no report."""
     name = kernels[0] if kernels else ""
     more = (f"the source has {len(kernels)} kernels; this is for {name}: put another name in the filter",) if len(kernels) > 1 else ()
-    commands = (_collect("--set full", name, WARM_LAUNCHES), export_command())
+    commands = (_collect("--set full", name, WARM_LAUNCHES), EXPORT)
     warm = f"--launch-skip {WARM_LAUNCHES} passes over the launches that warm up; lower it where the program launches fewer"
     return Plan(name, (), (), commands, FULL_PASSES, (*more, warm, *REMARKS))
 
@@ -89,25 +92,8 @@ def name_filter(kernel: str) -> str:
     return f"regex:^{re.sub(r'([^A-Za-z0-9_])', _escaped, base_name(kernel))}$"
 
 
-def base_name(kernel: str) -> str:
-    """`void ns::reduce<float, 4>(float *)` is `reduce`."""
-    kernel = kernel.replace("(anonymous namespace)", "anonymous").replace("<unnamed>", "anonymous")
-    depth, outside = 0, []
-    for sign in kernel:
-        depth += (sign == "<") - (sign == ">")
-        if depth == 0 and sign != ">":
-            outside.append(sign)
-    plain = "".join(outside).split("(")[0].strip()
-    return (plain.split("::")[-1].split() or [kernel])[-1]
-
-
 def _escaped(match: re.Match[str]) -> str:
     return "\\" + match[1]
-
-
-def export_command(report: str = REPORT) -> str:
-    """The raw page as CSV, which every metric stands on by its own name."""
-    return f"ncu --import {report}.ncu-rep --page raw --csv > {report}.csv"
 
 
 def plan_text(plan: Plan) -> str:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from indexer.errors import InputError
 from indexer.gpus import Gpu
-from retriever.diagnosis import lookup_of
-from retriever.pairing import Launch
+from retriever.lookup import lookup_of
 from retriever.plot_memory import draw_memory, memory_flows, most_bytes
 from retriever.plot_roofline import draw_roofline
 from retriever.plot_stalls import draw_stalls, draw_two_stacks, stall_cycles
@@ -31,13 +30,12 @@ HEADLINE, HEADLINE_FITS = 18, 74  # points, and the characters of that size whic
 NAME_SHOWN = 60  # characters of a kernel's name in a title; template arguments make longer ones
 
 
-def draw(path: Path, launch: Launch, gpu: Gpu | None) -> tuple[str, ...]:
+def draw(path: Path, profile: Profile, gpu: Gpu | None) -> tuple[str, ...]:
     """Writes the panels whose data one launch has; gives what could not be drawn, in words.
 
     Raises:
         InputError: no matplotlib, an unknown ending, nothing to draw, or a place that cannot be written.
     """
-    profile, _ = launch
     lookup = lookup_of(profile, gpu)
     stalls, (roofline, no_roofline), (memory, no_memory) = stall_cycles(lookup), roofline_of(lookup, gpu), memory_flows(lookup)
     missing = tuple(note for note in (no_roofline, "" if stalls else NO_STALLS, no_memory) if note)
@@ -50,7 +48,7 @@ def draw(path: Path, launch: Launch, gpu: Gpu | None) -> tuple[str, ...]:
     if not top and not bottom:
         raise InputError(f"--plot: this report has nothing to draw; {'; '.join(missing)}; `--plan` prints the command")
     figure = _figure(path)
-    _title(figure, [_headline(profile, gpu)])
+    _title(figure, _headline(profile, gpu))
     grid = figure.add_gridspec(len([row for row in (top, bottom) if row]), 1, height_ratios=[1.55, 1][: bool(top) + bool(bottom)])
     for place, row in enumerate(row for row in (top, bottom) if row):
         cells = grid[place].subgridspec(1, len(row), wspace=0.08)
@@ -60,13 +58,13 @@ def draw(path: Path, launch: Launch, gpu: Gpu | None) -> tuple[str, ...]:
     return missing
 
 
-def draw_comparison(path: Path, before: Launch, after: Launch, gpus: tuple[Gpu | None, Gpu | None]) -> tuple[str, ...]:
+def draw_comparison(path: Path, before: Profile, after: Profile, gpus: tuple[Gpu | None, Gpu | None]) -> tuple[str, ...]:
     """Writes the stall stacks of two launches side by side, and their memory traffic where both have it.
 
     Raises:
         InputError: as `draw`.
     """
-    lookups = [lookup_of(launch[0], gpu) for launch, gpu in zip((before, after), gpus)]
+    lookups = [lookup_of(profile, gpu) for profile, gpu in zip((before, after), gpus)]
     stalls = (stall_cycles(lookups[0]), stall_cycles(lookups[1]))
     flows = [memory_flows(lookup) for lookup in lookups]
     missing = []
@@ -76,11 +74,11 @@ def draw_comparison(path: Path, before: Launch, after: Launch, gpus: tuple[Gpu |
     if not all(stalls) and not all(memory for memory, _ in flows):
         raise InputError(f"--plot: these reports have nothing to draw side by side; {'; '.join(missing)}; `--plan` prints the command")
     figure = _figure(path)
-    _title(figure, [_change(before[0], after[0], gpus)])
+    _title(figure, _change(before, after, gpus))
     both = all(stalls) and all(memory for memory, _ in flows)
     columns = figure.add_gridspec(1, 2 if both else 1, width_ratios=[1, 1.75] if both else None)
     if all(stalls):
-        draw_two_stacks(figure.add_subplot(columns[0]), stalls, (_short(before[0].kernel, 24), _short(after[0].kernel, 24)))
+        draw_two_stacks(figure.add_subplot(columns[0]), stalls, (_short(before.kernel, 24), _short(after.kernel, 24)))
     if all(memory for memory, _ in flows):
         rows = columns[columns.ncols - 1].subgridspec(2, 1)
         drawn = [memory for memory, _ in flows if memory]
@@ -132,9 +130,9 @@ def _change(old: Profile, new: Profile, gpus: tuple[Gpu | None, Gpu | None]) -> 
     return "  |  ".join(part for part in (names, ", then ".join(places), time + faster) if part)
 
 
-def _title(figure: Figure, lines: list[str]) -> None:
-    size = HEADLINE if max(map(len, lines)) <= HEADLINE_FITS else HEADLINE * HEADLINE_FITS / max(map(len, lines))
-    figure.suptitle("\n".join(lines), fontsize=size, fontweight="bold", color=INK, x=0.01, ha="left")
+def _title(figure: Figure, line: str) -> None:
+    size = min(HEADLINE, HEADLINE * HEADLINE_FITS / len(line))
+    figure.suptitle(line, fontsize=size, fontweight="bold", color=INK, x=0.01, ha="left")
 
 
 def _save(figure: Figure, path: Path, missing: tuple[str, ...]) -> None:
@@ -147,4 +145,4 @@ def _save(figure: Figure, path: Path, missing: tuple[str, ...]) -> None:
         with rc_context({"svg.hashsalt": "warplore"}):  # ids of an SVG's parts are random without it
             figure.savefig(path, metadata=metadata or None)
     except OSError as error:
-        raise InputError(f"--plot {path}: cannot be written ({error.strerror})") from error
+        raise InputError(f"--plot {path}: cannot be written ({error.strerror}); name a file in a writable folder") from error

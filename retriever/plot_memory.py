@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from retriever.movements import Lookup
+from retriever.metric_expressions import Lookup
 from retriever.plot_style import BLUE, INK, LABEL, ORANGE, SMALL, TITLE
 from retriever.quantities import quantity
+from retriever.reports.names import ACTIVE, ELAPSED
 from retriever.roofline import SECTOR_BYTES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_ELAPSED = ".avg.pct_of_peak_sustained_elapsed"
 _GLOBAL = "l1tex__t_sectors_pipe_lsu_mem_global_op_"
 _LOCAL = "l1tex__t_sectors_pipe_lsu_mem_local_op_"
 BOX_WIDTH, BOX_HEIGHT = 1.5, 1.25
@@ -90,10 +90,10 @@ def _boxes(lookup: Lookup) -> tuple[tuple[str, tuple[str, ...]], ...]:
         return (f"{words} {value:.{0 if value >= 10 else 1}f} %",) if value is not None else ()
 
     return (
-        ("SMs", line("busy", f"sm__throughput{_ELAPSED}")),
-        ("L1/TEX", line("hit", "l1tex__t_sector_hit_rate.pct") + line("busy", "l1tex__throughput.avg.pct_of_peak_sustained_active")),
-        ("L2", line("hit", "lts__t_sector_hit_rate.pct") + line("busy", f"lts__throughput{_ELAPSED}")),
-        ("DRAM", line("busy", f"gpu__dram_throughput{_ELAPSED}")),
+        ("SMs", line("busy", f"sm__throughput{ELAPSED}")),
+        ("L1/TEX", line("hit", "l1tex__t_sector_hit_rate.pct") + line("busy", f"l1tex__throughput{ACTIVE}")),
+        ("L2", line("hit", "lts__t_sector_hit_rate.pct") + line("busy", f"lts__throughput{ELAPSED}")),
+        ("DRAM", line("busy", f"gpu__dram_throughput{ELAPSED}")),
     )
 
 

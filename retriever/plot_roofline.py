@@ -26,8 +26,7 @@ def draw_roofline(axes: Axes, roofline: Roofline) -> None:
     right = max([point.intensity for point in roofline.points] + [top / slowest]) * RIGHT_OF_RIDGE
     low = min(roofline.flops, slowest * left) / 10**DECADES_BELOW
     axes.set(xscale="log", yscale="log", xlim=(left, right), ylim=(low, top * 4))
-    tidy(axes)
-    axes.grid(True, which="major", color="#E6E6E6", linewidth=0.8)
+    tidy(axes, grid="both")
     for place, roof in enumerate(roofline.compute):
         above = roofline.compute[place + 1].value if place + 1 < len(roofline.compute) else math.inf
         _horizontal(axes, roof, (left, right), above)

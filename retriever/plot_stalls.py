@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from retriever.movements import Lookup
+from retriever.metric_expressions import Lookup
 from retriever.plot_style import BLUE, GREEN, GREY, INK, LABEL, ORANGE, PINK, RED, SKY, SMALL, TITLE, YELLOW, tidy
-from retriever.relevant_metrics import STALLS, WARP_CYCLES, stall_metric
+from retriever.reports.stall_names import STALLS, WARP_CYCLES, stall_metric
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,9 +43,8 @@ def draw_stalls(axes: Axes, cycles: dict[str, float]) -> None:
     axes.barh(places, [value for _, value, _ in shown], color=[color for *_, color in shown], height=0.72)
     axes.set_yticks(places, [name for name, *_ in shown], fontsize=LABEL)
     axes.set_ylim(max(len(shown), FEWEST_ROWS) - 0.5, -0.5)
-    tidy(axes)
+    tidy(axes, grid="x")
     axes.tick_params(axis="y", length=0, labelsize=LABEL)
-    axes.grid(True, axis="x", color="#E6E6E6", linewidth=0.8)
     longest = max((value for _, value, _ in shown), default=1.0)
     axes.set_xlim(0, longest * 1.3)
     for place, (_, value, _) in zip(places, shown):
@@ -86,9 +85,8 @@ def draw_two_stacks(axes: Axes, sides: tuple[dict[str, float], dict[str, float]]
     axes.set_xticks([0, 1], [f"before\n{names[0]}", f"after\n{names[1]}"], fontsize=LABEL)
     axes.set_xlim(-0.5, 1.5)
     axes.set_ylim(0, top * 1.1)
-    tidy(axes)
+    tidy(axes, grid="y")
     axes.tick_params(axis="x", labelsize=LABEL, length=0)
-    axes.grid(True, axis="y", color="#E6E6E6", linewidth=0.8)
     axes.set_ylabel("warp cycles per issued instruction", fontsize=LABEL)
     handles, labels = axes.get_legend_handles_labels()
     axes.legend(handles[::-1], labels[::-1], loc="upper center", bbox_to_anchor=(0.45, -0.12), ncols=2, frameon=False, fontsize=SMALL)

@@ -9,10 +9,10 @@ from typing import Any
 from indexer.front_matter import split_front_matter
 from indexer.gpus import Gpu, GpuTable
 from retriever.diagnosis import Diagnosis
-from retriever.diagnosis import Evidence as Piece
 from retriever.evidence import Evidence
 from retriever.kernels.facts import Fact
 from retriever.rank import Hit
+from retriever.signatures import Evidence as Piece
 from retriever.situation import Situation
 from retriever.weak_facts import WEAK
 

@@ -5,24 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from indexer.gpus import Gpu
-from retriever.movements import Lookup
+from retriever.metric_expressions import Lookup
+from retriever.operations import PIPES, TENSOR, pipe_operations, tensor_metric
 
 SECTOR_BYTES = 32
 _NS = 1e-9
 _COLLECT = "collect --section {}, and print the raw page"
-_THREAD_OPERATIONS = "smsp__sass_thread_inst_executed_op_{}{}_pred_on.sum.per_cycle_elapsed"
-_CLOCK = "smsp__cycles_elapsed.avg.per_second"
-_PIPES = (("f", "FP32", 1, "fp32"), ("d", "FP64", 1, "fp64"), ("h", "FP16 pipe", 2, ""))
-"""Letter in the metric, name, operations a lane and instruction, key of the data sheet's peak."""
-_TENSOR = (
-    ("bf16_dst_fp32", "BF16 tensor", "bf16", ("hmma_src_bf16_dst_fp32_sparsity_off", "hgmma_src_bf16_dst_fp32_sparsity_off")),
-    ("fp16", "FP16 tensor", "fp16", ("hmma_src_fp16_dst_fp32_sparsity_off", "hgmma_src_fp16_sparsity_off")),
-    ("tf32_dst_fp32", "TF32 tensor", "tf32", ("hmma_src_tf32_dst_fp32_sparsity_off", "hgmma_src_tf32_dst_fp32_sparsity_off")),
-    ("fp8_sparsity_off", "FP8 tensor", "fp8", ()),
-    ("fp64", "FP64 tensor", "fp64-tensor", ()),
-)
-"""Operand type as `sm__ops_path_tensor_src_*` writes it (Nsight Compute 2025, compute capability 9.0), name, key of the data sheet's
-peak, and the two instruction paths whose peaks differ: mma.sync, then wgmma."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +70,11 @@ def roofline_of(lookup: Lookup, gpu: Gpu | None = None) -> tuple[Roofline | None
 
 def _achieved(lookup: Lookup) -> dict[str, float] | None:
     """FLOP a second by arithmetic type, zero ones left out; None where they were not counted."""
-    clock = lookup(_CLOCK)
-    rates = {letter: [lookup(_THREAD_OPERATIONS.format(letter, kind)) for kind in ("add", "mul", "fma")] for letter, *_ in _PIPES}
-    if clock is None or None in rates["f"]:
+    found = pipe_operations(lookup, lookup("smsp__cycles_elapsed.avg.per_second"))
+    if found is None:
         return None
-    found = {}
-    for letter, name, width, _ in _PIPES:
-        found[name] = width * clock * sum(weight * (rate or 0.0) for weight, rate in zip((1, 1, 2), rates[letter]))
-    for type, name, *_ in _TENSOR:
-        found[name] = lookup(f"sm__ops_path_tensor_src_{type}.sum.per_second") or 0.0
+    for type, name, *_ in TENSOR:
+        found[name] = lookup(f"{tensor_metric(type)}.per_second") or 0.0
     most = max(found.values())
     return {name: rate for name, rate in found.items() if rate > 0.001 * most}
 
@@ -99,7 +83,7 @@ def _compute_roofs(lookup: Lookup, gpu: Gpu | None, type: str) -> tuple[Ceiling,
     sheet = gpu.product.peaks_tflops if gpu and gpu.product else {}
     roofs = []
     clock = lookup("sm__cycles_elapsed.avg.per_second")
-    for letter, name, width, key in _PIPES:
+    for letter, name, width, key in PIPES:
         if name not in ("FP32", type):
             continue
         lanes = lookup(f"sm__sass_thread_inst_executed_op_{letter}fma_pred_on.sum.peak_sustained")
@@ -107,7 +91,7 @@ def _compute_roofs(lookup: Lookup, gpu: Gpu | None, type: str) -> tuple[Ceiling,
             roofs.append(Ceiling(f"{name} FMA", 2 * width * lanes * clock, "report"))
         elif key in sheet:
             roofs.append(Ceiling(f"{name} FMA", sheet[key] * 1e12, "data sheet"))
-    for _, name, key, paths in _TENSOR:
+    for _, name, key, paths in TENSOR:
         if name != type:
             continue
         for path, how in zip(paths, ("mma.sync", "wgmma")):

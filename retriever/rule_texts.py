@@ -1,10 +1,28 @@
-"""Metrics read from the words of Nsight Compute's rules on accesses and pipes, for pages that print the rule and not the metrics."""
+"""Metrics read from the words of Nsight Compute's rules, for pages that print the rule and not the metrics."""
 
 from __future__ import annotations
 
 import re
 
 from retriever.reports.profile import Profile
+from retriever.reports.stall_names import WARP_CYCLES, stall_metric
+
+_PHRASES = {
+    "scoreboard dependency on a L1TEX": "long_scoreboard",
+    "scoreboard dependency on a MIO": "short_scoreboard",
+    "scoreboard dependency on an MIO": "short_scoreboard",
+    "at a CTA barrier": "barrier",
+    "instruction cache miss": "no_instruction",
+    "execution pipe to be available": "math_pipe_throttle",
+    "MIO (memory input/output) instruction queue": "mio_throttle",
+    "queue for local and global": "lg_throttle",
+    "fixed latency execution dependency": "wait",
+    "immediate constant cache": "imc_miss",
+}
+"""How the rule describes each stall, in versions from 2019 to 2025."""
+
+_SPENT = re.compile(r"spends\s+(\d+(?:\.\d+)?)\s+cycles\s+being\s+stalled\s+(.*)", re.DOTALL)
+_TOTAL = re.compile(r"total\s+average\s+of\s+(\d+(?:\.\d+)?)\s+cycles\s+between")
 
 _EXCESS = re.compile(
     r"uncoalesced\s+(global|shared)\s+accesses\s+resulting\s+in\s+a\s+total\s+of\s+(\d+)\s+excessive\s+\w+"
@@ -36,17 +54,31 @@ _SM_CYCLES = "sm__cycles_active.{}"
 
 
 def metrics_in_rules(profile: Profile) -> dict[str, float]:
-    """Metric name to value, for wasted sectors and wavefronts, the busiest pipe and the busiest SM, where a rule states them in English."""
+    """Metric name to value of what a rule states in English: stalls, wasted sectors and wavefronts, the busiest pipe and the busiest SM."""
     found: dict[str, float] = {}
     for rule in profile.rules:
         excess = _EXCESS.search(rule.text)
         if excess and int(excess[2]) <= int(excess[3]):
             name = _ACCESSES[excess[1]]
             found |= {name: float(excess[3]), f"{name}_ideal": float(excess[3]) - float(excess[2])}
-        found |= _busiest_pipe(rule.text)
+        found |= _stalls(rule.text) | _busiest_pipe(rule.text)
         uneven, average = _IMBALANCE.search(rule.text), profile.value(_SM_CYCLES.format("avg"))
         if uneven and average is not None and float(uneven[1]) <= MOST_UNEVEN:
             found[_SM_CYCLES.format("max")] = average / (1 - float(uneven[1]) / 100)
+    return found
+
+
+def _stalls(text: str) -> dict[str, float]:
+    """The stall that the rule CPIStall explains, and all cycles between two instructions."""
+    spent = _SPENT.search(text)
+    if not spent:
+        return {}
+    cause = " ".join(spent[2].split())
+    found = {}
+    if places := [(cause.find(phrase), reason) for phrase, reason in _PHRASES.items() if phrase in cause]:
+        found[stall_metric(min(places)[1])] = float(spent[1])
+    if total := _TOTAL.search(cause):
+        found[WARP_CYCLES] = float(total[1])
     return found
 
 

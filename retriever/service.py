@@ -19,7 +19,7 @@ from indexer.locations import corpus_root
 from indexer.state import corpus_digest, corpus_files_state
 from indexer.vocabulary import Vocabulary, load_vocabulary
 from retriever.candidates import rank_candidates
-from retriever.diagnosis import RAW_PAGE, Diagnosis, diagnose
+from retriever.diagnosis import RAW_PAGE, Diagnosed, diagnose
 from retriever.gpu_names import gpu_in_text
 from retriever.inputs import find_gpu, read_kernel_text, well_formed
 from retriever.kernels.facts import KernelFacts
@@ -193,16 +193,17 @@ class Warplore:
             facts = linked(facts, self.root)
         return facts
 
-    def diagnose(self, report: Report, gpu: Gpu | None = None, kernel_name: str | None = None) -> tuple[tuple[Profile, Diagnosis], ...]:
+    def diagnose(self, report: Report, gpu: Gpu | None = None, kernel_name: str | None = None) -> tuple[Diagnosed, ...]:
         """Every launch of a report with its diagnosis, in report order; `kernel_name` keeps names that contain it.
 
         Raises:
             InputError: no kernel has that name.
         """
-        from retriever.estimates import is_weak, with_estimates
+        from retriever.estimates import with_estimates
         from retriever.reports.derive import with_derived
+        from retriever.reports.weak_form import is_weak
 
-        profiles = [p for p in report.profiles if not kernel_name or kernel_name.lower() in p.kernel.lower()]
+        profiles = [p for p in report.profiles if p.is_named(kernel_name)]
         if not profiles:
             names = ", ".join(dict.fromkeys(p.kernel for p in report.profiles))
             raise InputError(f'{report.source}: no kernel name contains "{kernel_name}"; the report has {names}')
@@ -252,7 +253,7 @@ class Warplore:
         resolved = find_gpu(gpu, self.gpus) if gpu else None
         source = "--gpu" if resolved else ""
         notes: list[str] = []
-        diagnosed: tuple[tuple[Profile, Diagnosis], ...] = ()
+        diagnosed: tuple[Diagnosed, ...] = ()
         if ncu:
             from retriever.reports.read import read_report
             from retriever.weak_facts import for_gpu
@@ -295,9 +296,7 @@ class Warplore:
         return build_pack(situation, self.rank(situation), self.root, budget)
 
 
-def _longest(
-    diagnosed: tuple[tuple[Profile, Diagnosis], ...], facts: KernelFacts | None, notes: list[str]
-) -> tuple[tuple[Profile, Diagnosis], ...]:
+def _longest(diagnosed: tuple[Diagnosed, ...], facts: KernelFacts | None, notes: list[str]) -> tuple[Diagnosed, ...]:
     """The launches that matter: those of the given kernel when the report has them, the longest of the others."""
     own = tuple(pair for pair in diagnosed if facts and any(name in pair[0].kernel for name in facts.kernels))
     chosen = own or diagnosed

@@ -9,8 +9,8 @@ from typing import Any
 from indexer.evidence import zoo_evidence
 from indexer.records import AttemptRecord, GuideRecord, PrRecord, Record, ZooRecord
 from retriever.evidence import attempt_evidence_for, zoo_evidence_for
+from retriever.guide_pairs import GuidePair, find_pairs, pairs_json, pairs_text
 from retriever.lineage import chain, lineage_text
-from retriever.pairs import Pair, find_pairs, pairs_json, pairs_text
 from retriever.render import code_text, precedent_facts, timings_text
 
 
@@ -63,7 +63,7 @@ def show_json(root: Path, record: Record, guides: Iterable[GuideRecord] = ()) ->
     return form
 
 
-def _pairs(root: Path, record: GuideRecord, guides: Iterable[GuideRecord]) -> tuple[Pair, ...]:
+def _pairs(root: Path, record: GuideRecord, guides: Iterable[GuideRecord]) -> tuple[GuidePair, ...]:
     return find_pairs(root, guides, record.bottlenecks[0]) if record.bottlenecks else ()
 
 

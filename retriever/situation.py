@@ -11,8 +11,6 @@ from retriever.diagnosis import Diagnosis
 from retriever.kernels.facts import KernelFacts
 from retriever.spelling import respell
 
-_WORDS = ("families", "techniques", "bottlenecks", "dtypes", "languages", "features")
-
 
 @dataclass(frozen=True, slots=True)
 class Reading:

@@ -14,13 +14,12 @@ from rich.table import Table
 from rich.text import Text
 
 from indexer.gpus import Gpu, GpuTable
-from retriever.diagnosis import RAW_PAGE, Bottleneck, Diagnosis
-from retriever.estimates import is_weak
+from retriever.diagnosis import NO_USABLE_DATA, RAW_PAGE, Bottleneck, Diagnosed
 from retriever.hot_lines import hot_lines_text
 from retriever.rank import Hit, Ranking
 from retriever.render import evidence_text
-from retriever.reports.profile import Profile
-from retriever.weak_facts import open_text, weak_lines, weak_text
+from retriever.reports.weak_form import is_weak
+from retriever.weak_facts import WEAK, open_text, weak_lines
 
 if TYPE_CHECKING:
     from indexer.build import Progress as ProgressFunction
@@ -62,7 +61,7 @@ def print_hits(ranking: Ranking, hits: tuple[Hit, ...], advice: list[str]) -> No
         out.print(Text(line, style="dim"))
 
 
-def print_diagnoses(pairs: tuple[tuple[Profile, Diagnosis], ...], gpus: list[Gpu | None]) -> None:
+def print_diagnoses(pairs: tuple[Diagnosed, ...], gpus: list[Gpu | None]) -> None:
     """Each kernel's bottlenecks as a list: the one to work on first, its evidence a line a metric, and the first cures."""
     for (profile, diagnosis), gpu in zip(pairs, gpus):
         shape = f"  grid {profile.grid}, block {profile.block}" if profile.grid and profile.block else ""
@@ -71,6 +70,8 @@ def print_diagnoses(pairs: tuple[tuple[Profile, Diagnosis], ...], gpus: list[Gpu
             out.print(Text(f"  {line}", style="dim"), soft_wrap=True)
         for place, bottleneck in enumerate(diagnosis.bottlenecks, start=1):
             out.print(Text(f"{place:>3}. ") + Text(bottleneck.id, style="bold") + Text(f"  {severity_text(bottleneck)}"))
+            if bottleneck.bound and not bottleneck.weak and place == 1:
+                out.print(Text(f"     {bottleneck.bound}", style="dim"), soft_wrap=True)
             for piece in bottleneck.evidence:
                 out.print(Text(f"     - {evidence_text(piece)}"))
             if bottleneck.open_causes:
@@ -95,13 +96,17 @@ def print_diagnoses(pairs: tuple[tuple[Profile, Diagnosis], ...], gpus: list[Gpu
 
 
 def severity_text(bottleneck: Bottleneck) -> str:
-    """What curing it could save, and what caps that: `at most 38 % of the time; <bound>`."""
-    if bottleneck.weak:
-        return weak_text(bottleneck)
+    """What curing it could save: `at most 38 % of the time`. What caps that is its bound, given here where the evidence is weak."""
+    if bottleneck.id == NO_USABLE_DATA:
+        return ""
+    basis = f"weak ({WEAK}): " if bottleneck.weak else ""
     if bottleneck.is_roof:
-        return f"the roof, no fault: {bottleneck.severity:.0f} % of the time; {bottleneck.bound}".rstrip("; ")
+        return f"{basis}the roof, no fault: {bottleneck.severity:.0f} % of the time"
+    if bottleneck.weak and not bottleneck.severity:
+        return f"{basis}it is there; what it costs needs a time or counters"
     behind = f" (look at {bottleneck.because_of} first)" if bottleneck.because_of else ""
-    return f"at most {bottleneck.severity:.0f} % of the time{behind}; {bottleneck.bound}".rstrip("; ")
+    bound = f"; {bottleneck.bound}" if bottleneck.weak and bottleneck.bound else ""
+    return f"{basis}at most {bottleneck.severity:.0f} % of the time{behind}{bound}"
 
 
 def print_gpu_table(table: GpuTable) -> None:

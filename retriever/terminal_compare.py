@@ -6,12 +6,14 @@ from rich.table import Table
 from rich.text import Text
 
 from retriever.compare import Comparison, Fate, LaunchComparison, Step, Times
+from retriever.diagnosis import WELL_OPTIMIZED
 from retriever.movements import Expectation, Movement
 from retriever.quantities import quantity, ratio_text
 from retriever.reports.profile import Profile
 from retriever.terminal import out
 
 CURES_SHOWN = 5
+SAME_TO_TWO_DIGITS = 0.995  # above it both wordings would print 1.00x
 _STYLES = {"went": "green", "came": "red", "stayed": "yellow", "undecided": "dim"}
 _FAILURES = {"unmoved": "did not move", "worse": "moved the wrong way", "unknown": "cannot be read in the second report"}
 
@@ -75,7 +77,7 @@ def _arrow(before: float, after: float, unit: str) -> str:
 def _faster(speedup: float | None) -> str:
     if not speedup:
         return "no ratio"
-    return f"{speedup:.2f}x as fast" if speedup >= 1 else f"{1 / speedup:.2f}x slower"
+    return f"{speedup:.2f}x as fast" if speedup >= SAME_TO_TWO_DIGITS else f"{1 / speedup:.2f}x slower"
 
 
 def _print_fates(fates: tuple[Fate, ...]) -> None:
@@ -83,8 +85,8 @@ def _print_fates(fates: tuple[Fate, ...]) -> None:
         out.print("  no signature of the guides holds on either side")
     for fate in fates:
         severity = " -> ".join("-" if value is None else f"{value:.0f}" for value in (fate.before, fate.after))
-        roof = "  (the roof, no fault)" if fate.roof and fate.id != "well-optimized" else ""
-        line = Text(f"  {fate.outcome:<9}", style=_STYLES[fate.outcome]) + Text(fate.id, style="bold")
+        roof = "  (the roof, no fault)" if fate.roof and fate.id != WELL_OPTIMIZED else ""
+        line = Text(f"  {fate.outcome:<10}", style=_STYLES[fate.outcome]) + Text(fate.id, style="bold")
         out.print(line + Text(f"  at most % of the time: {severity}{roof}"))
 
 

@@ -9,15 +9,26 @@ from pathlib import Path
 
 from indexer.errors import InputError
 from retriever.case_work import case_work
-from retriever.estimates import ADDED, DTYPE, PIPES, is_weak
-from retriever.plan import base_name
+from retriever.estimates import DTYPE, PIPES
+from retriever.reports.kernel_names import base_name
 from retriever.reports.profile import Metric, Profile, Report
-from retriever.reports.weak_form import FORM
+from retriever.reports.weak_form import ADDED, FORM, is_weak
 
 TYPED = "typed"
 """Location of every value that was typed."""
 RESOURCE_LAYOUTS = ("ptxas", "cuobjdump", "triton-metadata")
 MAX_COORDINATES = 3
+MAX_BLOCK_THREADS, MAX_GRID_X, MAX_GRID_YZ = 1024, 2**31 - 1, 65535  # of every GPU here: CUDA C++ Programming Guide, compute capabilities
+_TRIPLE = re.compile(r"\s*\(?\s*\d+(?:\s*[x,\s]\s*\d+)*\s*\)?\s*")
+MOST = 1e24  # a guess: more bytes, operations or nanoseconds than any launch has
+POSSIBLE = {
+    "--smem": (0, 2**31 - 1),
+    "--registers": (1, 255),
+    "--time-us": (1, MOST),
+    "--bytes": (0, MOST),
+    "--flops": (0, MOST),
+}
+"""Least and most of each option: registers by the same guide, the time in nanoseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +72,7 @@ def with_typed(report: Report | None, typed: Typed, root: Path, kernel_name: str
     if resources:
         profiles, more = _joined(profiles, resources)
         notes += more
-    chosen = [profile for profile in profiles if not kernel_name or kernel_name.lower() in profile.kernel.lower()]
+    chosen = [profile for profile in profiles if profile.is_named(kernel_name)]
     sizes = (_triple(typed.grid, "--grid"), _triple(typed.block, "--block"))
     if metrics or any(sizes):
         names = list(dict.fromkeys(profile.signature or profile.kernel for profile in chosen))
@@ -89,9 +100,11 @@ def _facts(typed: Typed, root: Path) -> tuple[dict[str, Metric], dict[str, str],
         ("timed__bytes", moved, "byte", "--bytes"),
         ("timed__flops", work, "flop", "--flops"),
     )
+    given = {"--time-us": typed.time_us}
     for _, value, _, option in values:
-        if value is not None and (not 0 <= value < float("inf") or (option == "--time-us" and value == 0)):
-            raise InputError(f"{option} {value:g}: not a possible value")
+        least, most = POSSIBLE[option]
+        if value is not None and not least <= value <= most:
+            raise InputError(f"{option} {given.get(option, value):g}: not a possible value")
     metrics = {name: Metric(float(value), unit, TYPED) for name, value, unit, _ in values if value is not None}
     return metrics, {DTYPE: dtype} if dtype else {}, notes
 
@@ -101,9 +114,13 @@ def _triple(text: str | None, option: str) -> tuple[int, int, int] | None:
     if text is None:
         return None
     parts = re.findall(r"\d+", text)
-    if not 1 <= len(parts) <= MAX_COORDINATES or not re.fullmatch(r"[\d\s,x()]+", text) or any(int(part) == 0 for part in parts):
+    if not 1 <= len(parts) <= MAX_COORDINATES or not _TRIPLE.fullmatch(text) or any(int(part) == 0 for part in parts):
         raise InputError(f'{option} "{text}": not one to three sizes; write 256, 32x8 or 32,8,1')
     x, y, z = ([int(part) for part in parts] + [1, 1])[:3]
+    if option == "--block" and x * y * z > MAX_BLOCK_THREADS:
+        raise InputError(f'--block "{text}": {x * y * z:,} threads; a block has {MAX_BLOCK_THREADS:,} at most')
+    if option == "--grid" and (x > MAX_GRID_X or max(y, z) > MAX_GRID_YZ):
+        raise InputError(f'--grid "{text}": x can be {MAX_GRID_X:,} at most, y and z {MAX_GRID_YZ:,}')
     return x, y, z
 
 

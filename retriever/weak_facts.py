@@ -6,13 +6,13 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from indexer.gpus import Gpu
-from retriever.estimates import DTYPE, is_weak, shared_bytes_of, threads_of
+from retriever.estimates import ABOVE_PEAK, DTYPE, shared_bytes_of, threads_of
 from retriever.quantities import quantity
 from retriever.reports.profile import Profile, Report
-from retriever.reports.weak_form import form_of
+from retriever.reports.weak_form import form_of, is_weak
 
 if TYPE_CHECKING:
-    from retriever.diagnosis import Bottleneck, Diagnosis
+    from retriever.diagnosis import Diagnosis
 
 WEAK = "from resources and time, no counters"
 LEADING_SHARE_PCT, LEADING_MOST = 90.0, 8  # guesses: what a person looks at of a trace of hundreds of kernels
@@ -20,18 +20,7 @@ LEADING_SHARE_PCT, LEADING_MOST = 90.0, 8  # guesses: what a person looks at of 
 SUSPECTS = ("latency-long-scoreboard", "shared-bank-conflict", "uncoalesced-access")
 """Faults that no resource and no time shows."""
 
-RESOURCES = ("registers", "shared_mem", "warps", "blocks")
 LIMIT_WORDS = {"registers": "registers", "shared_mem": "shared memory", "warps": "warps per SM", "blocks": "blocks per SM"}
-
-
-def weak_text(bottleneck: Bottleneck) -> str:
-    """What a bottleneck without counters says of itself."""
-    if bottleneck.is_roof:
-        return f"weak ({WEAK}): the roof, no fault: {bottleneck.severity:.0f} % of the time"
-    if not bottleneck.severity:
-        return f"weak ({WEAK}): it is there; what it costs needs a time or counters"
-    behind = f" (look at {bottleneck.because_of} first)" if bottleneck.because_of else ""
-    return f"weak ({WEAK}): at most {bottleneck.severity:.0f} % of the time{behind}; {bottleneck.bound}".rstrip("; ")
 
 
 def weak_lines(profile: Profile, gpu: Gpu | None) -> list[str]:
@@ -40,7 +29,21 @@ def weak_lines(profile: Profile, gpu: Gpu | None) -> list[str]:
         return []
     asks = wanted(profile, gpu)
     more = [f"would tell more: {'; '.join(asks)}"] if asks else []
-    return [f"{form_of(profile)}: {'; '.join(facts(profile)) or 'nothing that is computed with'}", *_advisories(profile), *more]
+    return [
+        f"{form_of(profile)}: {'; '.join(facts(profile)) or 'nothing that is computed with'}",
+        *_unlaunchable(profile, gpu),
+        *_advisories(profile),
+        *more,
+    ]
+
+
+def _unlaunchable(profile: Profile, gpu: Gpu | None) -> list[str]:
+    """A line for shared memory that no block can have on this GPU."""
+    shared = shared_bytes_of(profile)
+    if gpu is None or not shared or shared <= gpu.capability.smem_per_block_bytes:
+        return []
+    most = gpu.capability.smem_per_block_bytes
+    return [f"{shared:,} B shared memory is more than a block can have here, {most:,} B: the kernel cannot launch"]
 
 
 def _advisories(profile: Profile) -> list[str]:
@@ -86,6 +89,8 @@ def _times(profile: Profile) -> list[str]:
             (value(f"timed__{pipe}_pct_of_peak") for pipe in ("fp32", "fp64", "tensor") if value(f"timed__{pipe}_pct_of_peak")), None
         )
         of_peak = f", {share:.0f} % of the {profile.attributes.get(DTYPE)} peak" if share is not None else ""
+        if (share := value(ABOVE_PEAK)) is not None:
+            of_peak = f", {share:,.0f} % of the {profile.attributes.get(DTYPE)} peak, which cannot be: check --flops, --time-us and --dtype"
         found.append(f"{quantity(rate, 'flop/s')}{of_peak}")
     if (share := value("trace__share_of_kernel_time_pct")) is not None:
         found.append(f"{share:.1f} % of the kernel time in launches: {value('trace__launches') or 0:.0f}")
@@ -103,7 +108,7 @@ def open_text(diagnosis: Diagnosis) -> str:
 
 def limiter(profile: Profile) -> str:
     """The resource, or the tied ones, with the smallest block limit."""
-    limits = {name: limit for name in RESOURCES if (limit := profile.value(f"launch__occupancy_limit_{name}")) is not None}
+    limits = {name: limit for name in LIMIT_WORDS if (limit := profile.value(f"launch__occupancy_limit_{name}")) is not None}
     return " and ".join(LIMIT_WORDS[name] for name, limit in limits.items() if limit == min(limits.values()))
 
 

@@ -11,13 +11,16 @@ import pytest
 
 from indexer.errors import InputError
 from indexer.records import GuideRecord
-from retriever.compare import Comparison, compare, operations
-from retriever.diagnosis import diagnose, lookup_of
+from retriever.compare import Comparison, compare
+from retriever.diagnosis import diagnose
+from retriever.lookup import lookup_of
 from retriever.movements import is_noise
+from retriever.operations import operations
 from retriever.pairing import pair_launches
-from retriever.plan import base_name, name_filter, plan_for, plan_from_nothing
+from retriever.plan import name_filter, plan_for, plan_from_nothing
 from retriever.plot import draw, draw_comparison
 from retriever.quantities import quantity, ratio_text
+from retriever.reports.kernel_names import base_name
 from retriever.reports.profile import Metric, Profile
 from retriever.reports.read import read_report
 from retriever.roofline import roofline_of
@@ -216,23 +219,23 @@ def test_a_picture_is_written_and_the_same_bytes_twice(tmp_path, ending):
     pytest.importorskip("matplotlib")
     files = [tmp_path / f"{n}.{ending}" for n in (1, 2)]
     for file in files:
-        draw(file, kept("naive_gemm"), None)
+        draw(file, kept("naive_gemm")[0], None)
     assert files[0].stat().st_size > 10_000 and files[0].read_bytes() == files[1].read_bytes()
 
 
 def test_two_launches_are_drawn_side_by_side(tmp_path):
     pytest.importorskip("matplotlib")
-    assert draw_comparison(tmp_path / "x.png", kept("naive_softmax"), kept("softmax_onepass"), (None, None)) == ()
+    assert draw_comparison(tmp_path / "x.png", kept("naive_softmax")[0], kept("softmax_onepass")[0], (None, None)) == ()
     assert (tmp_path / "x.png").stat().st_size > 10_000
 
 
 def test_a_report_without_numbers_to_draw_says_which_sections_have_them(tmp_path):
     with pytest.raises(InputError, match=r"nothing to draw; roofline: .*WarpStateStats.*MemoryWorkloadAnalysis_Tables"):
-        draw(tmp_path / "x.png", diagnosed(profile(**low()))[0], None)
+        draw(tmp_path / "x.png", profile(**low()), None)
 
 
 def test_a_missing_matplotlib_names_the_extra(tmp_path, monkeypatch):
-    launch = kept("naive_gemm")
+    launch, _ = kept("naive_gemm")
     real = builtins.__import__
 
     def absent(name, *rest, **more):
@@ -247,7 +250,7 @@ def test_a_missing_matplotlib_names_the_extra(tmp_path, monkeypatch):
 
 def test_a_picture_of_unknown_kind_is_refused(tmp_path):
     with pytest.raises(InputError, match=r'unknown kind of picture ".bmp"; one of .png, .svg, .pdf'):
-        draw(tmp_path / "x.bmp", kept("naive_gemm"), None)
+        draw(tmp_path / "x.bmp", kept("naive_gemm")[0], None)
 
 
 def test_the_ceilings_of_a_kept_report_are_those_of_the_data_sheet():
@@ -282,7 +285,7 @@ def test_the_command_line_compares_plans_and_refuses_what_does_not_fit(tmp_path,
 
 def test_a_stall_that_stands_alone_is_not_the_whole_of_a_warps_cycles():
     from retriever.plot_stalls import OTHER, stall_cycles
-    from retriever.relevant_metrics import WARP_CYCLES, stall_metric
+    from retriever.reports.stall_names import WARP_CYCLES, stall_metric
 
     alone = profile(**{stall_metric("long_scoreboard"): 27.0, WARP_CYCLES: 60.0})
     assert stall_cycles(lookup_of(alone)) == {"long_scoreboard": 27.0, OTHER: 33.0}

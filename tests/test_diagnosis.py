@@ -12,7 +12,8 @@ from indexer.corpus import load_corpus
 from indexer.errors import InputError
 from indexer.gpus import load_gpus, resolve_gpu
 from indexer.records import GuideRecord
-from retriever.diagnosis import Diagnosis, diagnose, expression_problems
+from retriever.diagnosis import Diagnosis, diagnose
+from retriever.guide_problems import expression_problems
 from retriever.labels import load_labels
 from retriever.metric_expressions import evaluate, metric_names, parse_expression
 from retriever.reports.profile import Metric, Profile, RuleMessage
@@ -92,7 +93,11 @@ FIRES = {
     "low-occupancy-blocksize": {OCCUPANCY: 50, "launch__occupancy_limit_blocks": 7, ISSUE: 0.4},
     "small-grid": {"launch__grid_size": 16, WAVES: 0.02},
     "tail-effect": {WAVES: 1.125, "launch__grid_size": 297, "sm__cycles_active.avg": 60},
-    "register-spill": {"derived__local_spilling_requests_pct": 40},
+    "register-spill": {
+        "derived__local_spilling_requests_pct": 40,
+        "smsp__inst_executed_op_local_ld.sum": 900,
+        "smsp__inst_executed_op_local_st.sum": 900,
+    },
     "atomics-contention": {RED: 100},
     "warp-divergence": {"smsp__thread_inst_executed_per_inst_executed.ratio": 3},
     "launch-overhead": {"gpu__time_duration.sum": 2_000},

@@ -11,8 +11,8 @@ from indexer.corpus import load_corpus
 from indexer.records import GuideRecord
 from retriever.diagnosis import Diagnosis, diagnose
 from retriever.evaluate_reports import REFERENCE, ReportEvaluation, evaluate_reports
+from retriever.guide_pairs import GuidePair, find_pairs, pairs_text
 from retriever.labels import label_problems, load_labels
-from retriever.pairs import Pair, find_pairs, pairs_text
 from retriever.reports.derive import with_derived
 from retriever.reports.read import read_report
 from tests.corpora import REPOSITORY
@@ -39,7 +39,7 @@ def evaluation() -> ReportEvaluation:
 
 
 @cache
-def pairs() -> tuple[Pair, ...]:
+def pairs() -> tuple[GuidePair, ...]:
     return find_pairs(REPOSITORY, guides())
 
 

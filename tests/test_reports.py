@@ -242,16 +242,17 @@ def test_input_that_is_no_report_says_why_and_what_to_do(tmp_path: Path) -> None
 def test_a_refused_counter_says_how_to_allow_it() -> None:
     assert message(DATA / "no_permission.txt", "log.txt") == (
         "log.txt:2: the driver refused access to the GPU's performance counters (ERR_NVGPUCTRPERM), so nothing was measured; run ncu as "
-        "root, give the container CAP_SYS_ADMIN, or load the nvidia module with NVreg_RestrictProfilingToAdminUsers=0, then profile again; "
-        "or go on without counters: warplore diagnose also reads ptxas -v, cuobjdump --dump-resource-usage, nsys stats, torch.profiler and "
-        "Triton metadata, and takes --grid, --block, --time-us, --bytes and --flops"
+        "root, give the container CAP_SYS_ADMIN, or load the nvidia module with NVreg_RestrictProfilingToAdminUsers=0; under WSL allow the "
+        "counters to all users in the Windows NVIDIA control panel, then wsl --shutdown, then profile again; or go on without counters: "
+        "warplore diagnose also reads ptxas -v, cuobjdump --dump-resource-usage, nsys stats, torch.profiler and Triton metadata, and takes "
+        "--grid, --block, --time-us, --bytes and --flops"
     )
 
 
 def test_a_run_without_results_says_where_they_are() -> None:
     assert message("==PROF== Connected to process 1\n==WARNING== No kernels were profiled.\n", "log") == (
-        "log:2: ncu profiled no kernel; check the filters (--kernel-name, --launch-skip, --launch-count) and add --target-processes all "
-        "when a child process launches the kernels"
+        "log:2: ncu profiled no kernel; check --kernel-name, --launch-skip and --launch-count; add --target-processes all "
+        "when a child process launches"
     )
     assert message("==PROF== Connected to process 1\n==PROF== Report: x\n", "log") == (
         "log:1: the profiler's log without its results, which -o wrote to a .ncu-rep file; export it: "

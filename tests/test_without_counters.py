@@ -15,14 +15,16 @@ from indexer.errors import InputError
 from indexer.gpus import Gpu, load_gpus, resolve_gpu
 from retriever.case_work import case_work
 from retriever.cli import app
-from retriever.diagnosis import HEADLINES, Diagnosis
-from retriever.estimates import is_weak, with_estimates
+from retriever.diagnosis import Diagnosis
+from retriever.estimates import with_estimates
 from retriever.occupancy import block_limits
 from retriever.reports.derive import with_derived
-from retriever.reports.mangled import readable
+from retriever.reports.kernel_names import readable
 from retriever.reports.profile import Metric, Profile, Report
 from retriever.reports.read import read_report
+from retriever.reports.weak_form import is_weak
 from retriever.service import Warplore
+from retriever.signatures import HEADLINES
 from retriever.typed_facts import Typed, with_typed
 from retriever.weak_facts import for_gpu, limiter, weak_json, weak_lines
 

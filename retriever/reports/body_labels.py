@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from retriever.reports.stall_names import SAMPLED_REASONS, SAMPLES, SHORT, sampled_metric, stall_metric
+
 EACH = ".*"
 """Ends the name of a metric whose four rollups a table prints one below the other under one label, in the order of ROLLUPS."""
 ROLLUPS = ("avg", "max", "min", "sum")
@@ -65,26 +67,6 @@ _IN_BODY = {
 }
 """By the title of the table and the label."""
 
-SAMPLED_REASONS = (
-    *("barrier", "branch_resolving", "drain", "membar", "misc", "not_selected", "selected", "sleeping", "wait"),
-    *("dispatch_stall", "imc_miss", "lg_throttle", "long_scoreboard", "math_pipe_throttle", "mio_throttle", "no_instructions"),
-    *("short_scoreboard", "tex_throttle", "warpgroup_arrive"),
-)
-"""Why a warp waited, as the sampling metrics spell it."""
-_SHORT = {
-    "dispatch_stall": "dispatch",
-    "imc_miss": "imc",
-    "lg_throttle": "lg",
-    "long_scoreboard": "long_sb",
-    "math_pipe_throttle": "math",
-    "mio_throttle": "mio",
-    "no_instructions": "no_inst",
-    "short_scoreboard": "short_sb",
-    "sleeping": "sleep",
-    "tex_throttle": "tex",
-    "warpgroup_arrive": "gmma",
-}
-
 _HIDDEN: dict[tuple[str, str], str] = {
     ("SpeedOfLight", "Waves Per SM"): "launch__waves_per_multiprocessor",
     ("ComputeWorkloadAnalysis", "Max. Issued Slots Busy"): "sm__inst_issued.max.pct_of_peak_sustained_elapsed",
@@ -127,7 +109,7 @@ _HIDDEN: dict[tuple[str, str], str] = {
     },
     ("SchedulerStats", "Theoretical Warps Per Scheduler"): "smsp__maximum_warps_avg_per_active_cycle",
     ("SchedulerStats", "GPU Maximum Warps Per Scheduler"): "smsp__warps_active.avg.peak_sustained",
-    ("WarpStateStats", "Selected"): "smsp__average_warps_issue_stalled_selected_per_issue_active.ratio",
+    ("WarpStateStats", "Selected"): stall_metric("selected"),
     ("InstructionStats", "Instructions Executed"): "inst_executed",
     ("Occupancy", "Theoretical Warps Per Scheduler"): "smsp__maximum_warps_avg_per_active_cycle",
     ("Occupancy", "GPU Maximum Warps Per Scheduler"): "smsp__warps_active.avg.peak_sustained",
@@ -155,18 +137,17 @@ _HIDDEN: dict[tuple[str, str], str] = {
         )
     },
     ("SourceCounters", "Divergent Branches"): "smsp__sass_branch_targets_threads_divergent.sum",
-    ("SourceCounters", "# Samples"): "smsp__pcsamp_sample_count",
+    ("SourceCounters", "# Samples"): SAMPLES,
     **{
         ("SourceCounters", f"{label} {state} Cycles"): f"{unit}__cycles_{state.lower()}.sum"
         for label, unit in (("L1", "l1tex"), ("L2", "lts"))
         for state in ("Active", "Elapsed")
     },
     **{
-        ("SourceCounters", f"stall_{_SHORT.get(reason, reason)}{suffix}"): f"smsp__pcsamp_warps_issue_stalled_{reason}{ending}"
-        for reason in SAMPLED_REASONS
+        ("SourceCounters", f"stall_{label}{suffix}"): f"{sampled_metric(reason)}{ending}"
+        for label, reason in (*((reason, reason) for reason in SAMPLED_REASONS), *SHORT.items())
         for suffix, ending in (("", ""), (" (Not Issued)", "_not_issued"))
     },
-    ("SourceCounters", "stall_sleeping (Not Issued)"): "smsp__pcsamp_warps_issue_stalled_sleeping_not_issued",
 }
 """By section and label."""
 
@@ -199,7 +180,7 @@ _IN_ROOFLINES: dict[str, str] = {
 MISPRINTED = {
     "lts__average_gcomp_output_sector_compression_achieved_rate.ratio": "",
     "derived__memory_l2_theoretical_sectors_global_excessive": "sector",
-    **{f"smsp__pcsamp_warps_issue_stalled_membar{ending}": "warp" for ending in ("", "_not_issued")},
+    **{f"{sampled_metric('membar')}{ending}": "warp" for ending in ("", "_not_issued")},
     **{f"derived__smsp__sass_thread_inst_executed_op_{op}": "thread" for op in ("dfma_pred_on_x2", "ffma_pred_on_x2", "hfma_pred_on_x4")},
 }
 """Metrics to which the details page gives another unit than the raw page does, and the raw page's."""
@@ -218,7 +199,7 @@ def hidden_name(section: str, body: str, label: str) -> str | None:
     if section == "SpeedOfLight" and (found := _BREAKDOWN.fullmatch(label)):
         return _OTHER_UNIT.get(label, f"{_UNITS[found[1]]}__{_words(found[2])}") + _ELAPSED
     if section == "WarpStateStats" and (found := _STALL.fullmatch(label)):
-        return f"smsp__average_warps_issue_stalled_{_words(found[1])}_per_issue_active.ratio"
+        return stall_metric(_words(found[1]))
     return None
 
 

@@ -7,12 +7,13 @@ import re
 from retriever.reports.console_events import Launch, Remark, Rule, Section, Table, TableRow
 from retriever.reports.console_reader import events, first_line
 from retriever.reports.console_rows import is_known, trusted
-from retriever.reports.draft import Draft, Notes, kernel_name, workload_kind
+from retriever.reports.draft import Draft, Notes, workload_kind
+from retriever.reports.kernel_names import kernel_name
 from retriever.reports.names import metric_name, section_id
-from retriever.reports.profile import Profile, RuleMessage
+from retriever.reports.profile import Profile, ProfilesAndNotes, RuleMessage
 from retriever.reports.rule_sentences import section_of_rule
 from retriever.reports.source import TextSource
-from retriever.reports.units import NumberStyle, base_unit, is_missing, number_style
+from retriever.reports.units import NumberStyle, base_unit, is_missing, number_style, scaled
 
 WHOLE_NUMBERS = frozenset(
     (
@@ -31,7 +32,7 @@ def _as_evidence(row: TableRow) -> str:
     return row.cell
 
 
-def read_console(source: TextSource, first: int) -> tuple[tuple[Profile, ...], tuple[str, ...]]:
+def read_console(source: TextSource, first: int) -> ProfilesAndNotes:
     """Profiles and notes of the console text from line `first` on; each kernel line begins a profile.
 
     Rows and rules above `first` that lost their kernel line count too, as a launch without a name.
@@ -41,7 +42,7 @@ def read_console(source: TextSource, first: int) -> tuple[tuple[Profile, ...], t
     builder = _Builder(style)
     for event in events(source, first):
         builder.take(event)
-    return builder.profiles(), builder.notes.finish(style.note)
+    return builder.profiles(), (style.note, *builder.notes.finish())
 
 
 class _Builder:
@@ -115,7 +116,7 @@ class _Builder:
     def _differs(self, draft: Draft, name: str, cell: str, unit: str) -> bool:
         base, factor = base_unit(unit)
         value, before = self._style.number(cell, base), draft.metrics.get(name)
-        return value is not None and before is not None and before.value != round(value * factor, 6)
+        return value is not None and before is not None and before.value != scaled(value, factor)
 
     def _next_unnamed(self, line: int) -> Draft:
         """The launch of a section that comes again with other values: its kernel line is lost."""

@@ -8,7 +8,7 @@ from itertools import islice
 from retriever.reports.csv_rows import VALUE_COLUMNS, Row, header_of, is_identity, page_of, rows
 from retriever.reports.details_page import DetailsPage
 from retriever.reports.draft import Notes
-from retriever.reports.profile import Profile
+from retriever.reports.profile import Profile, ProfilesAndNotes
 from retriever.reports.raw_page import RawPage
 from retriever.reports.source import TextSource
 from retriever.reports.source_lines import Block, with_lines
@@ -18,10 +18,10 @@ from retriever.reports.units import NumberStyle, number_style
 STYLE_SAMPLE_ROWS = 4000  # rows of a page read for the number style; beyond it a file without one telling number is not worth a pass
 
 
-def read_csv(source: TextSource, first: int) -> tuple[tuple[Profile, ...], tuple[str, ...]]:
+def read_csv(source: TextSource, first: int) -> ProfilesAndNotes:
     """Profiles and notes of every raw, details and source page from line `first` on, in order."""
     profiles, blocks, notes, style = read_pages(source, first)
-    return tuple(with_lines(profiles, blocks, notes)), notes.finish(style.note)
+    return tuple(with_lines(profiles, blocks, notes)), (style.note, *notes.finish())
 
 
 def read_pages(source: TextSource, first: int) -> tuple[list[Profile], list[Block], Notes, NumberStyle]:

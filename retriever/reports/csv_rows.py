@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from retriever.reports.mend import without_prefix
 from retriever.reports.names import is_section
 from retriever.reports.source import TextSource
 
@@ -57,6 +58,7 @@ WITH_BODY_ITEM = (17, 21)
 """Cells of a row of metrics and of a row of rules with `--print-details all`, which has a column more than the others: 16 and 20."""
 
 COUNT = re.compile(r"\d{1,15}")
+_CAPABILITY = re.compile(r"\d{1,3}(?:[.,]\d{1,2})?|n/a|-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,17 @@ class Fields:
     def at_first(self, names: tuple[str, ...]) -> int:
         """The position of the first column of `names` that the header has."""
         return next((self._at[name] for name in names if name in self._at), len(self.names))
+
+    def shifted(self, cells: list[str]) -> str:
+        """Why a row cannot be read: without quotes, the commas of numbers and arguments stand between cells. Empty for any other row; a
+        comma may end it.
+        """
+        width, at = len(self.names), self.at("CC")
+        if len(cells) > width + 1:
+            return f"{len(cells)} cells under a header of {width}, so its quotes were lost and no cell can be told; skipped"
+        if at < len(cells) and cells[at] and not _CAPABILITY.fullmatch(cells[at]):
+            return f'"{cells[at]}" in the column CC, so its quotes were lost and no cell can be told; skipped'
+        return ""
 
     def padded(self, cells: list[str]) -> list[str]:
         """A row as long as the header and one empty cell more, for the columns that are not there."""
@@ -138,6 +151,7 @@ def _names_source_columns(cells: list[str]) -> bool:
 
 def details_cells(line: str) -> list[str] | None:
     """The header that a line lacks when it is a row of the details page, else None."""
+    line = unprefixed(line)
     if line[:1] != '"' or not line[1:2].isdigit():
         return None
     delimiter = delimiter_of(line)
@@ -146,10 +160,19 @@ def details_cells(line: str) -> list[str] | None:
 
 def header_cells(line: str) -> list[str] | None:
     """The cells of a line that looks like a header of any page, else None."""
+    line = unprefixed(line)
     if not _HEADER_START.match(line):
         return None
     cells = split(line, delimiter_of(line))
     return cells if cells and page_of(cells) else None
+
+
+def unprefixed(line: str) -> str:
+    """A quoted row without what a mail, a log or an indented block puts before it."""
+    if line[:1] == '"' or '","' not in line:
+        return line
+    bare = without_prefix(line).lstrip(" \t")
+    return bare if bare.startswith('"') else line
 
 
 def delimiter_of(header: str) -> str:
@@ -197,7 +220,8 @@ def _ends_inside_cell(line: str, delimiter: str) -> bool:
 def _joined(source: TextSource, first: int) -> Iterator[tuple[int, str]]:
     """Lines, with a quoted cell that spans several lines put together; a quote that never closes joins nothing."""
     held: list[tuple[int, str]] = []
-    for number, line in source.lines(first):
+    for number, whole in source.lines(first):
+        line = unprefixed(whole)
         opens = line.count('"') % 2 == 1
         if held and (line.startswith('"') or len(held) > MAX_JOINED_LINES):
             yield from held

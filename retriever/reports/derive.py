@@ -14,6 +14,7 @@ DERIVED = "derived"
 
 WARP = 32  # threads a warp, every NVIDIA GPU so far
 LIMITS = tuple(f"launch__occupancy_limit_{what}" for what in ("blocks", "registers", "shared_mem", "warps", "barriers"))
+HALF_A_DIGIT = 0.005  # waves are printed with two decimals
 NEEDED_LIMITS = frozenset(LIMITS[:4])  # barriers joined the Occupancy section later than the other four
 
 
@@ -106,6 +107,9 @@ def _occupancy(value: Callable[[str], float | None], keep: Callable[[str, str, f
     blocks = min(limits.values())
     grid, threads = value("launch__grid_size"), value("launch__block_size")
     sms = value("launch__sm_count") or value("device__attribute_multiprocessor_count")
+    if not sms and not value("launch__cluster_size"):
+        sms = _sms(grid, blocks, value("launch__waves_per_multiprocessor"))
+        keep("launch__sm_count", "SM", sms)
     if grid and sms and blocks:
         keep("launch__waves_per_multiprocessor", "", grid / (sms * blocks))
     most = value("device__attribute_max_warps_per_multiprocessor")
@@ -113,6 +117,15 @@ def _occupancy(value: Callable[[str], float | None], keep: Callable[[str, str, f
         warps = blocks * math.ceil(threads / WARP)
         keep("sm__maximum_warps_avg_per_active_cycle", "warp", warps)
         keep("sm__maximum_warps_per_active_cycle_pct", "%", 100 * warps / most if most else None)
+
+
+def _sms(grid: float | None, blocks: float, waves: float | None) -> float | None:
+    """The SMs that make `grid` blocks, `blocks` of them at a time on each, `waves` waves; None where the printed digits leave a choice."""
+    if not grid or not blocks or waves is None or waves <= HALF_A_DIGIT:
+        return None
+    least, most = (grid / ((waves + error) * blocks) for error in (HALF_A_DIGIT, -HALF_A_DIGIT))
+    possible = range(math.ceil(least), math.floor(most) + 1)
+    return float(possible[0]) if len(possible) == 1 else None
 
 
 def with_derived(profile: Profile) -> Profile:

@@ -33,6 +33,9 @@ class DetailsPage:
 
     def add(self, row: Row) -> None:
         """Takes one metric or one rule."""
+        if shifted := self._fields.shifted(row.cells):
+            self._notes.add(row.line, shifted)
+            return
         cells = self._fields.padded(row.cells)
         kernel, label = cells[self._kernel], cells[self._label]
         if self._is_of_another_table(row, cells[self._fields.at("ID")]):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from retriever.reports.body_labels import EACH, MISPRINTED, ROLLUPS
+from retriever.reports.kernel_names import kernel_name
 from retriever.reports.names import names_for, sections_shown
 from retriever.reports.profile import Metric, Profile, RuleMessage
 from retriever.reports.rule_sentences import metrics_in_sentences
@@ -22,18 +23,6 @@ SEVERITIES = {"OK": "INF", "INFO": "INF", "OPTIMIZATION": "OPT", "WARNING": "WRN
 
 _NOT_FOUND = re.compile(r"[Mm]etric \"?([a-z][a-z0-9]*__[\w.]*\w)\"? (?:was )?not found")
 _TRIPLE = re.compile(r"\(?\s*(\d{1,10})\s*,\s*(\d{1,10})\s*,\s*(\d{1,10})\s*\)?")
-
-
-def kernel_name(signature: str) -> str:
-    """`signature` without its trailing argument list, template arguments kept."""
-    depth = 0
-    if not signature.endswith(")"):
-        return signature
-    for position in range(len(signature) - 1, -1, -1):
-        depth += {")": 1, "(": -1}.get(signature[position], 0)
-        if depth == 0:
-            return signature[:position].rstrip() or signature
-    return signature
 
 
 def triple(cell: str) -> Dimensions | None:
@@ -87,9 +76,10 @@ class Notes:
         else:
             self.dropped += 1
 
-    def finish(self, first: str) -> tuple[str, ...]:
+    def finish(self) -> tuple[str, ...]:
+        """The notes, and how many were left out."""
         more = (f"{self.dropped} more notes left out",) if self.dropped else ()
-        return (first, *self.lines, *more)
+        return (*self.lines, *more)
 
 
 @dataclass(slots=True)

@@ -6,12 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import median
 
-from retriever.reports.draft import kernel_name
-from retriever.reports.mangled import readable
-from retriever.reports.profile import Metric, Profile
+from retriever.reports.draft import Dimensions
+from retriever.reports.kernel_names import kernel_name, readable
+from retriever.reports.profile import Metric, Profile, ProfilesAndNotes
 from retriever.reports.weak_form import FORM
-
-Dimensions = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +74,7 @@ def _with_idle(launches: Iterable[Launch]) -> Iterable[tuple[Launch, float | Non
         busy_until[launch.gpu] = max(before or 0.0, launch.start_ns + launch.duration_ns)
 
 
-def profiles_of(found: list[Total], form: str) -> tuple[tuple[Profile, ...], tuple[str, ...]]:
+def profiles_of(found: list[Total], form: str) -> ProfilesAndNotes:
     """Profiles, the most total time first, and a note that says which kernel to look at first."""
     whole = sum(total.total_ns for total in found)
     ordered = sorted(found, key=lambda total: (-total.total_ns, total.name, total.location))

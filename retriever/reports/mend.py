@@ -57,13 +57,13 @@ _PREFIXES = tuple(
         r"\[pod/[^\]]+\](?: |$)",
         r"\((?:[\w.-]+ )?pid=\d+[^)]*\)(?: |$)",
         r"[\w.]+[-_][\w.-]*\d +\|(?: |$)",
-        r" {0,6}\d{1,6}(?:\t|:(?: |$)| ?\|(?: |$))",
+        r" {0,6}L?\d{1,6}(?:\t|:(?: |$)| ?\|(?: |$))",
         r"E {3}(?= )",
-        r"(?://|#!?|--|;)(?= {2,}\S| Section: |\s*$)",
+        r"(?://|#!?|--|;|\+)(?= {2,}\S| Section: |\s*$)",
     )
 )
 """What stands before each line of a log: timestamps, syslog, levels, ranks (srun, mpirun, torchrun), pods, containers, line numbers,
-pytest, comment signs. Each takes one space with it, so that columns stay where they are."""
+pytest, signs of comments and of lines that a patch adds. Each takes one space with it, so that columns stay where they are."""
 
 
 def mended(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
@@ -115,7 +115,7 @@ def _unescaped(text: str) -> list[str]:
 
 
 def _mended(text: str) -> str:
-    text = _without_prefix(_CONTROL.sub("", text))
+    text = without_prefix(_CONTROL.sub("", text))
     if "&" in text:
         text = _ENTITY.sub(_character, text)
     if not text.isascii():
@@ -132,7 +132,7 @@ def _mended(text: str) -> str:
         return ""
     if (string := _STRING.fullmatch(text)) and not text.startswith("  ("):
         text = string[2]
-    return _without_bars(_without_prefix(text))
+    return _without_bars(without_prefix(text))
 
 
 def _character(match: re.Match[str]) -> str:
@@ -143,7 +143,8 @@ def _character(match: re.Match[str]) -> str:
     return chr(code) if 32 <= code < 0xD800 else " "
 
 
-def _without_prefix(text: str) -> str:
+def without_prefix(text: str) -> str:
+    """A line without what mail and logs put before it."""
     for _ in range(MAX_PREFIXES):
         before = text
         if match := _QUOTE.match(text):

@@ -26,9 +26,6 @@ _HIERARCHICAL = re.compile(r"GPU Speed Of Light Hierarchical Roofline Chart(?: \
 _IN_BRACKETS = re.compile(r"\((\w+_\w+(?:\.\w+)*)\)$")
 """The name that `--print-metric-name label-name` prints behind a label."""
 
-_RAW_WORDS = re.compile(r"(?:memory_[a-z]\w*|(?:thread_)?inst_executed\w*)(?!\S)")
-"""The metrics of the raw page that have no double underscore."""
-
 SECTION_IDS = {
     "GPU Speed Of Light": "SpeedOfLight",
     "GPU Speed Of Light Throughput": "SpeedOfLight",
@@ -195,9 +192,6 @@ for (_section, _label), _metric in LABELS.items():
     _BY_LABEL.setdefault(_label.lower(), set()).add(_metric)
 
 _BY_SECTION = {(section, label.lower()): metric for (section, label), metric in LABELS.items()}
-_LABELS_OF: dict[str, list[str]] = {}
-for _section, _label in sorted(LABELS, key=lambda key: len(key[1]), reverse=True):
-    _LABELS_OF.setdefault(_section, []).append(_label.lower())
 
 
 def section_id(name: str) -> str:
@@ -243,18 +237,6 @@ def metric_name(section: str, label: str, base_unit: str, earlier: bool = False,
         return known
     anywhere = _BY_LABEL.get(key, set())
     return next(iter(anywhere)) if len(anywhere) == 1 else f"{section}/{label}"
-
-
-def known_label(text: str, section: str) -> str | None:
-    """The raw name, or the longest label of `section` (an identifier), that `text` begins with, as written in `text`."""
-    raw = RAW_NAME.match(text) or _RAW_WORDS.match(text)
-    if raw:
-        return raw[0]
-    lowered = text.lower()
-    for label in _LABELS_OF.get(section, ()):
-        if lowered.startswith(label) and not text[len(label) : len(label) + 1].strip():
-            return text[: len(label)]
-    return None
 
 
 def names_for(name: str, present: Container[str] = ()) -> tuple[str, ...]:

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from indexer.errors import InputError
 from retriever.reports.launch_times import Launch, Total, profiles_of, totals
-from retriever.reports.profile import Profile
+from retriever.reports.profile import ProfilesAndNotes
 from retriever.reports.source import TextSource
+from retriever.reports.units import base_unit
 
 FORM_NAME = "nsys stats"
 _GAP = re.compile(r"\s{2,}")
@@ -19,11 +20,8 @@ _NOT_KERNELS = {"Operation", "Range", "Style", "Num Calls", "NVTX Range", "Count
 """Columns of the other summaries, which have the same times."""
 _NO_KERNEL = re.compile(r"^\[?CUDA mem|^\[?CUDA memset|^Mem(?:cpy|set)")
 
-UNITS = {
-    "ns": 1.0, "nsec": 1.0, "us": 1e3, "usec": 1e3, "ms": 1e6, "msec": 1e6, "s": 1e9, "sec": 1e9,
-    "B": 1.0, "bytes": 1.0, "KB": 1e3, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30,
-}  # fmt: skip
-"""To nanoseconds and bytes."""
+BINARY_BYTES = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+"""Units that Nsight Compute never prints."""
 MEGABYTES = ("MB", "MiB")
 """Units of shared memory in which three decimals leave 500 bytes open."""
 
@@ -47,10 +45,10 @@ class _Table:
     def number(self, row: list[str], *names: str) -> float | None:
         """The first of `names` that the row has, in ns or bytes."""
         for name in names:
-            cell = self.text(row, name)
+            cell, unit = self.text(row, name), self.units.get(name, "")
             if cell[:1].isdigit():
                 try:
-                    return float(cell.replace(",", "")) * UNITS.get(self.units.get(name, ""), 1.0)
+                    return float(cell.replace(",", "")) * (BINARY_BYTES.get(unit) or base_unit(unit)[1])
                 except ValueError:
                     return None
         return None
@@ -81,7 +79,7 @@ def _table(names: list[str], cells: Callable[[str], list[str]]) -> _Table | None
     return _Table("trace", columns, units, cells) if {"Start", "Duration", "GrdX", "BlkX"} <= columns.keys() else None
 
 
-def read_nsys(source: TextSource, first: int) -> tuple[tuple[Profile, ...], tuple[str, ...]]:
+def read_nsys(source: TextSource, first: int) -> ProfilesAndNotes:
     """Profiles of the trace where the file has it, else of the summary.
 
     Raises:
@@ -99,7 +97,7 @@ def read_nsys(source: TextSource, first: int) -> tuple[tuple[Profile, ...], tupl
             summed.append(total)
     found = totals(launches) or summed
     if not found:
-        raise InputError(f"{source.name}:{first}: a table of nsys without a row of a kernel; the traced program launched none")
+        raise InputError(f"{source.name}:{first}: a table of nsys without a row of a kernel; trace a program that launches one")
     profiles, notes = profiles_of(found, f"{FORM_NAME}, {'GPU trace' if launches else 'kernel summary'}")
     if coarse:
         notes += ("shared memory is printed in MB with three decimals, so the block limit by it is approximate",)
@@ -134,7 +132,7 @@ def _cut(line: str, spans: list[tuple[int, int]]) -> list[str]:
 def _total(table: _Table, row: list[str], line: int) -> Total | None:
     count, whole = table.number(row, "Instances"), table.number(row, "Total Time")
     name = table.text(row, "Name")
-    if not name or not count or whole is None:
+    if not name or not count or whole is None or _NO_KERNEL.match(name):
         return None
     middle = table.number(row, "Med", "Median", "Avg", "Average") or whole / count
     return Total(name, int(count), whole, middle, f"{line}:1", example=_shape(table, row, name, line))

@@ -98,20 +98,29 @@ class Profile:
     gpu_index: str = ""
     """The GPU's number on its machine, where the report says it."""
 
+    def is_named(self, part: str | None) -> bool:
+        """Whether the kernel's name contains `part`, in any case; true without one."""
+        return not part or part.lower() in self.kernel.lower()
+
     def value(self, name: str) -> float | None:
         """The metric's value in base units; None when the report does not have it."""
         metric = self.metrics.get(name)
         return metric.value if metric else None
 
 
+ProfilesAndNotes = tuple[tuple[Profile, ...], tuple[str, ...]]
+"""What a reader gives: the launches, and what is worth telling about the reading."""
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Everything read from one file."""
+    """Everything read from one file or paste."""
 
     source: str
     """The file's name as given."""
     layout: str
-    """`csv-raw`, `csv-details`, `csv-source`, `console`, `console-legacy` or `ncu-rep`."""
+    """Of Nsight Compute `csv-raw`, `csv-details`, `csv-source`, `console`, `console-legacy` or `ncu-rep`; without counters `ptxas`,
+    `cuobjdump`, `nsys`, `torch-table`, `torch-trace`, `triton-metadata` or `typed`."""
     profiles: tuple[Profile, ...]
     notes: tuple[str, ...] = ()
     """How numbers were read, then what could not be, each with its line: `line 214: row cut after "Duration"`."""

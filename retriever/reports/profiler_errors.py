@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+DENIED = "ERR_NVGPUCTRPERM"
+"""The error by which the driver refuses the counters."""
+
 ADVICE: tuple[tuple[str, str], ...] = (
     (
-        "ERR_NVGPUCTRPERM",
+        DENIED,
         "run ncu as root, give the container CAP_SYS_ADMIN, or load the nvidia module with NVreg_RestrictProfilingToAdminUsers=0; under "
         "WSL allow the counters to all users in the Windows NVIDIA control panel, then wsl --shutdown",
     ),

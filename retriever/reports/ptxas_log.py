@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from retriever.reports.draft import kernel_name
-from retriever.reports.mangled import readable
-from retriever.reports.profile import Metric, Profile, RuleMessage
+from retriever.reports.kernel_names import kernel_name, readable
+from retriever.reports.profile import Metric, Profile, ProfilesAndNotes, RuleMessage
 from retriever.reports.source import TextSource
 from retriever.reports.weak_form import FORM, capability_of
 
@@ -61,7 +60,7 @@ def begins(line: str) -> bool:
     return _BUILD.search(line) is not None
 
 
-def read_ptxas(source: TextSource, first: int) -> tuple[tuple[Profile, ...], tuple[str, ...]]:
+def read_ptxas(source: TextSource, first: int) -> ProfilesAndNotes:
     """One profile for each kernel and architecture, in the log's order, and notes."""
     entries: list[_Entry] = []
     waiting: dict[str, list[RuleMessage]] = {}

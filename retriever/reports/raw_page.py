@@ -7,10 +7,11 @@ import re
 from array import array
 
 from retriever.reports.csv_rows import COUNT, NAME_COLUMNS, Fields, Row, is_identity
-from retriever.reports.draft import Notes, capability, dimensions, kernel_name, triple, workload_kind
+from retriever.reports.draft import Notes, capability, dimensions, triple, workload_kind
+from retriever.reports.kernel_names import kernel_name
 from retriever.reports.names import sections_shown
 from retriever.reports.profile import Profile
-from retriever.reports.units import NumberStyle, is_missing, scaled
+from retriever.reports.units import PLAIN_NUMBER, NumberStyle, is_missing, scaled
 from retriever.reports.wide import Columns, WideMetrics, columns
 
 
@@ -40,6 +41,9 @@ class RawPage:
             self._notes.add(row.line, "no units row under the header; values are taken as base units")
         if not launch:
             self._notes.add(row.line, "row without a kernel name skipped")
+            return
+        if shifted := self._fields.shifted(row.cells):
+            self._notes.add(row.line, shifted)
             return
         if len(row.cells) < len(self._fields.names):
             self._notes.add(row.line, f'row cut after "{self._fields.names[len(row.cells) - 1]}"')
@@ -87,8 +91,7 @@ class RawPage:
 
 MEMO_CELLS = 200_000  # distinct cells remembered, about 20 MB; launches of one program repeat most of theirs
 
-_NUMBER = r"-?(?:\d{1,15}|[1-9]\d{0,2}(?:,\d{3}){1,5})(?:\.\d{1,12})?"
-PLAIN_RUN = re.compile(rf"(?:{_NUMBER}\n)*+")
+PLAIN_RUN = re.compile(rf"(?:{PLAIN_NUMBER}\n)*+")
 """Cells, each ended by a newline, that a file with a decimal point needs no rule to read. Nearly all of a row are, and converting a run
 of them at once takes a third of the time."""
 

@@ -1,4 +1,4 @@
-"""Any report of Nsight Compute to a Report; the layout is found in the text, never by date or file name."""
+"""A file or a paste to a Report: any output of Nsight Compute, or a form without counters; told by the text, never by the file's name."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from collections.abc import Callable
 from pathlib import Path
 
 from indexer.errors import InputError
+from retriever.reports.absent_counters import with_absent_counters
 from retriever.reports.console import read_console
-from retriever.reports.console_events import launch_line, section_name, shows_a_launch
+from retriever.reports.console_events import heading, launch_line, section_name, shows_a_launch
 from retriever.reports.csv_pages import read_csv, read_pages
 from retriever.reports.csv_rows import details_cells, header_cells, page_of
-from retriever.reports.names import SECTION_IDS
-from retriever.reports.parts import with_absent_counters
-from retriever.reports.profile import Profile, Report
+from retriever.reports.names import is_section
+from retriever.reports.profile import Profile, ProfilesAndNotes, Report
 from retriever.reports.rep_file import read_rep
-from retriever.reports.sanity import contradictions
-from retriever.reports.source import TextSource, open_source
+from retriever.reports.sanity import contradictions, without_impossible_counts
+from retriever.reports.source import PROFILE_AGAIN, TextSource, export_command, open_source
 from retriever.reports.source_lines import with_lines
-from retriever.reports.troubles import PROFILE_AGAIN, explain
-from retriever.reports.without_counters import read_at_once, read_without_counters
+from retriever.reports.troubles import explain
+from retriever.reports.without_counters import WHOLE_FILES, read_at_once, read_without_counters
 
 Detector = Callable[[str], bool]
 """True for the line that a layout begins with."""
-Reader = Callable[[TextSource, int], tuple[tuple[Profile, ...], tuple[str, ...]]]
+Reader = Callable[[TextSource, int], ProfilesAndNotes]
 """Source and first line to profiles and notes."""
 
 
@@ -50,7 +50,7 @@ def _launch(earlier: bool) -> Detector:
 
 def _section(line: str) -> bool:
     """A section that a paste begins with, its kernel line lost."""
-    return "Section:" in line and (name := section_name(line)) is not None and (name in SECTION_IDS or name.startswith("Command line"))
+    return "Section:" in line and (name := section_name(line)) is not None and is_section(name)
 
 
 LAYOUTS: dict[str, tuple[Detector, Reader]] = {
@@ -70,7 +70,7 @@ LOOKED_AT = 200  # lines of a text in which a report shows itself; a program's o
 
 
 def read_report(path_or_text: str | Path, source_name: str | None = None) -> Report:
-    """The launches in a report given by path, or by text when the string has a newline.
+    """The launches of a report given by path, or by text when the string has a newline.
 
     Text may be packed (gzip, bzip2, xz, a zip or tar of one file), and `-` is standard input. `source_name` replaces the path in
     messages. A truncated report gives what is whole, with notes.
@@ -83,24 +83,59 @@ def read_report(path_or_text: str | Path, source_name: str | None = None) -> Rep
         profiles, notes = read_rep(source)
         return Report(source.name, "ncu-rep", tuple(map(with_absent_counters, profiles)), notes)
     if other := read_at_once(source):
-        return other
+        return _counters_beside(source, other) or other
     try:
         layout, first = _layout(source)
     except InputError:
         if other := read_without_counters(source):
-            return other
+            return _counters_beside(source, other) or other
         begun = _lost_launch(source)
         if begun is None:
             raise
         layout, first = "console", begun
     profiles, notes = _read(source, layout, first)
-    if not any(len(profile.metrics) or profile.unavailable or profile.rules for profile in profiles):
-        raise InputError(explain(source) or _nothing(source.name, layout, first))
-    profiles = tuple(map(with_absent_counters, profiles))
-    return Report(source.name, layout, profiles, notes + _lines_only(profiles) + _doubts(profiles))
+    if not _says_anything(profiles):
+        raise InputError(explain(source, may_be_session=False) or _nothing(source.name, layout, first, notes))
+    return _report(source, layout, profiles, notes)
 
 
-def _read(source: TextSource, layout: str, first: int) -> tuple[tuple[Profile, ...], tuple[str, ...]]:
+def _says_anything(profiles: tuple[Profile, ...]) -> bool:
+    return any(len(profile.metrics) or profile.unavailable or profile.rules for profile in profiles)
+
+
+def _report(source: TextSource, layout: str, profiles: tuple[Profile, ...], notes: tuple[str, ...]) -> Report:
+    doubts = _doubts(profiles)
+    checked = [without_impossible_counts(with_absent_counters(profile)) for profile in profiles]
+    profiles = tuple(profile for profile, _ in checked)
+    left_out = tuple(note for _, note in checked if note)
+    return Report(source.name, layout, profiles, notes + _lines_only(profiles) + doubts + left_out)
+
+
+def _counters_beside(source: TextSource, other: Report) -> Report | None:
+    """The report of Nsight Compute in a text that has a form without counters above it, since counters say more. None without one."""
+    begun = None if other.layout in WHOLE_FILES else _beginning(source)
+    if begun is None:
+        return None
+    profiles, notes = _read(source, *begun)
+    if not _says_anything(profiles):
+        return None
+    left_out = f"the same text has {other.layout} output, which is not used beside counters; kernels in it: {len(other.profiles)}"
+    return _report(source, begun[0], profiles, (*notes, left_out))
+
+
+def _beginning(source: TextSource) -> tuple[str, int] | None:
+    """The layout and line of a report behind something else; a heading of its first section is enough."""
+    for number, line in source.lines():
+        if _may_be_console(line) or _may_head_page(line):
+            for name, (detect, _) in LAYOUTS.items():
+                if detect(line):
+                    return name, number
+        if "Speed Of Light" in line and heading(line):
+            return "console", number
+    return None
+
+
+def _read(source: TextSource, layout: str, first: int) -> ProfilesAndNotes:
     """Profiles and notes; of a file that has both console text and CSV pages, the launches of both in that order."""
     profiles, notes = LAYOUTS[layout][1](source, first)
     other = _second_kind(source, layout, first)
@@ -111,7 +146,7 @@ def _read(source: TextSource, layout: str, first: int) -> tuple[tuple[Profile, .
         return profiles + more, notes + more_notes[1:]
     launches, blocks, more, _ = read_pages(source, other[1])
     joined = with_lines([*profiles, *launches], blocks, more)
-    return tuple(joined), notes + more.finish("")[1:]
+    return tuple(joined), notes + more.finish()
 
 
 def _second_kind(source: TextSource, layout: str, first: int) -> tuple[str, int] | None:
@@ -170,11 +205,12 @@ def _lost_launch(source: TextSource) -> int | None:
     return next((number for number, line in source.lines() if shows_a_launch(line)), None)
 
 
-def _nothing(name: str, layout: str, first: int) -> str:
+def _nothing(name: str, layout: str, first: int, notes: tuple[str, ...]) -> str:
     if layout == "csv-source":
         return (
             f"{name}:{first}: a source page (--page source), which holds lines of code instead of a launch's metrics; "
-            "export the raw page: ncu --import REPORT.ncu-rep --page raw --csv > REPORT.csv"
+            f"export the raw page: {export_command()}"
         )
     what = "a CSV header without a row of metrics" if layout.startswith("csv") else "a kernel line without a metric"
-    return f"{name}:{first}: {what} after it, so the file was cut or nothing was collected; profile again: {PROFILE_AGAIN}"
+    why = f" ({notes[1]})" if len(notes) > 1 else ", so the file was cut or nothing was collected"
+    return f"{name}:{first}: {what} after it{why}; profile again: {PROFILE_AGAIN}"

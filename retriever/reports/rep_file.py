@@ -16,9 +16,11 @@ from typing import IO, Any
 
 from indexer.errors import InputError
 from retriever.reports import rep_readers
-from retriever.reports.draft import capability, dimensions, kernel_name
-from retriever.reports.profile import Profile, RuleMessage, SourceLine
-from retriever.reports.source import BINARY_SUFFIXES, EXPORT, TextSource
+from retriever.reports.csv_pages import read_csv
+from retriever.reports.draft import capability, dimensions
+from retriever.reports.kernel_names import kernel_name
+from retriever.reports.profile import Profile, ProfilesAndNotes, RuleMessage, SourceLine
+from retriever.reports.source import BINARY_SUFFIXES, TextSource, export_command
 from retriever.reports.source_lines import by_count
 from retriever.reports.units import base_unit
 from retriever.reports.wide import Columns, WideMetrics, named_columns
@@ -39,7 +41,7 @@ class Failure(Exception):
     """Why one reader did not read the report, in words."""
 
 
-def read_rep(source: TextSource) -> tuple[tuple[Profile, ...], tuple[str, ...]]:
+def read_rep(source: TextSource) -> ProfilesAndNotes:
     """Profiles and notes of a binary report, by whatever on this machine reads it.
 
     Raises:
@@ -64,7 +66,7 @@ def read_rep(source: TextSource) -> tuple[tuple[Profile, ...], tuple[str, ...]]:
 
 def _remedies(source: TextSource, failures: list[str]) -> str:
     path = Path(source.name if source.name.endswith(BINARY_SUFFIXES) else "REPORT.ncu-rep")
-    export = EXPORT.format(rep=path.name, stem=path.stem)
+    export = export_command(path.name)
     if failures:
         reasons = "; ".join(dict.fromkeys(failures))
         return (
@@ -202,10 +204,8 @@ def _line(line: dict[str, Any], number: int) -> SourceLine:
     return SourceLine(sum(stalls.values()), stalls, text, file, int(line["line"]), address, f"{number + 1}:1")
 
 
-def _by_ncu(path: Path, ncu: str, folder: Path, name: str) -> tuple[tuple[Profile, ...], tuple[str, ...]]:
+def _by_ncu(path: Path, ncu: str, folder: Path, name: str) -> ProfilesAndNotes:
     """The raw page that the profiler itself exports; it has no rules and no lines."""
-    from retriever.reports.csv_pages import read_csv
-
     export = folder / "raw.csv"
     command = [ncu, "--import", str(path.resolve()), "--page", "raw", "--csv"]
     with export.open("wb") as answer:

@@ -15,7 +15,7 @@ import math
 import sys
 from collections import Counter
 
-KEPT_LINES = 40
+KEPT_LINES = 40  # as in source_lines.py
 LISTS = ("group:", "breakdown:")
 """Metrics whose value is a list of other metrics' names."""
 NOTHING = ("", "no data")
@@ -77,7 +77,7 @@ def put_launches(module, context):
 
 
 def put_launch(module, action, number, tables):
-    names, units, values, texts, missing = read_metrics(module, action)
+    names, units, values, texts, missing = read_metrics(action)
     key = (tuple(names), tuple(units))
     if key not in tables:
         tables[key] = len(tables)
@@ -106,7 +106,7 @@ def optional(thing, method, default):
     return getattr(thing, method)() if hasattr(thing, method) else default
 
 
-def read_metrics(module, action):
+def read_metrics(action):
     """Names, units and values of the numbers, then the words by name, then the names without a value."""
     names, units, values, texts, missing = [], [], [], {}, []
     for name in sorted(action.metric_names()):

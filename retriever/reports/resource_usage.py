@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from retriever.reports.mangled import readable
-from retriever.reports.profile import Metric, Profile
+from retriever.reports.kernel_names import readable
+from retriever.reports.profile import Metric, Profile, ProfilesAndNotes
 from retriever.reports.source import TextSource
 from retriever.reports.weak_form import FORM, capability_of
 
@@ -24,7 +24,7 @@ def begins(line: str) -> bool:
     return _USAGE.search(line) is not None
 
 
-def read_resource_usage(source: TextSource, _first: int) -> tuple[tuple[Profile, ...], tuple[str, ...]]:
+def read_resource_usage(source: TextSource, _first: int) -> ProfilesAndNotes:
     """One profile for each function, and notes. Spills are not told apart from arrays here: both are in STACK."""
     profiles: list[Profile] = []
     arch = name = ""

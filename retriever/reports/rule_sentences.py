@@ -91,7 +91,7 @@ STATEMENTS = (
     _statement(r"further reduced to N threads per warp", ("smsp__thread_inst_executed_pred_on_per_inst_executed.ratio", "")),
     *(
         _statement(
-            rf"access pattern for {space} {word} L1TEX might not be optimal\. On average, only N of the 32 bytes transmitted per sector",
+            rf"pattern for {space} {word} (?:L1TEX|L2|DRAM) might not be optimal\. On average, only N of the 32 bytes transmitted",
             (f"smsp__sass_average_data_bytes_per_sector_mem_{space}_op_{op}.ratio", "byte/sector"),
         )
         for space in ("global", "local")

@@ -24,12 +24,18 @@ PROGRESS_LINES = 4096  # lines between two looks at the position; a raw row is 2
 BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 """PowerShell's `>` writes UTF-16 with a mark."""
 
+UTF16_SAMPLE_BYTES = 64  # a kernel line or a header has no other letters so early
+
 BINARY_MARK = b"NVR\0"
 BINARY_SUFFIXES = (".ncu-rep", ".ncu-repz")
 """Files that only NVIDIA's reader understands: their first bytes (2023 to 2026), and their names, compressed ones too."""
 
-EXPORT = "ncu --import {rep} --page raw --csv > {stem}.csv"
-"""The command that turns a binary report into the text that is read best."""
+PROFILE_AGAIN = "ncu --set full --csv --page raw --log-file report.csv ./app"
+
+
+def export_command(report: str = "REPORT.ncu-rep") -> str:
+    """The command that turns a binary report into the text that is read best: the raw page, where every metric has its own name."""
+    return f"ncu --import {report} --page raw --csv > {Path(report).stem}.csv"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +147,17 @@ def _standard_input(name: str) -> TextSource:
 
 
 def _encoding(head: bytes) -> str:
-    return next((code for mark, code in BYTE_ORDER_MARKS.items() if head.startswith(mark)), "utf-8")
+    marked = next((code for mark, code in BYTE_ORDER_MARKS.items() if head.startswith(mark)), "")
+    return marked or _unmarked_utf16(head[:UTF16_SAMPLE_BYTES]) or "utf-8"
+
+
+def _unmarked_utf16(sample: bytes) -> str:
+    """The encoding of ASCII text in UTF-16 that lost its mark: a NUL at every second byte and nowhere else. Empty for any other."""
+    halves = sample[0::2], sample[1::2]
+    silent = [bool(half) and not half.strip(b"\0") for half in halves]
+    if silent == [False, True] and b"\0" not in halves[0]:
+        return "utf-16-le"
+    return "utf-16-be" if silent == [True, False] and b"\0" not in halves[1] else ""
 
 
 def _head(path: Path, name: str) -> bytes:
@@ -161,7 +177,7 @@ def _head(path: Path, name: str) -> bytes:
 
 def _refuse_empty(name: str, text: str) -> None:
     if not text.strip("\ufeff \t\r\n"):
-        raise InputError(f"{name}: empty; profile again with: ncu --set full --csv --page raw --log-file report.csv ./app")
+        raise InputError(f"{name}: empty; profile again with: {PROFILE_AGAIN}")
 
 
 def _binary(name: str) -> str:

@@ -11,38 +11,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from retriever.reports.draft import Notes, kernel_name
+from retriever.reports.draft import Notes
+from retriever.reports.kernel_names import kernel_name
 from retriever.reports.profile import Metric, Profile, SourceLine
+from retriever.reports.stall_names import SAMPLES, sampled_metric
 
 KEPT_LINES = 40
 """Lines kept of a launch, a guess: samples of a hot kernel gather on far fewer, and a kernel of a library has 20,000 instructions."""
-
-SAMPLES = "smsp__pcsamp_sample_count"
-STALLED = "smsp__pcsamp_warps_issue_stalled_"
-
-STALL_COLUMNS = {
-    "branch_resolve": "branch_resolving",
-    "dispatch": "dispatch_stall",
-    "imc": "imc_miss",
-    "lg": "lg_throttle",
-    "long_sb": "long_scoreboard",
-    "math": "math_pipe_throttle",
-    "mio": "mio_throttle",
-    "no_inst": "no_instructions",
-    "short_sb": "short_scoreboard",
-    "sleep": "sleeping",
-    "tex": "tex_throttle",
-    "gmma": "warpgroup_arrive",
-}
-"""Short names in the columns of the source page (`stall_long_sb`) to the names of the sampling metrics, where the two differ."""
-
-
-def stall_reason(column: str) -> str | None:
-    """The reason a column `stall_...` counts, as the metrics spell it; None for other columns and for the `(Not Issued)` variants."""
-    if not column.startswith("stall_") or "(" in column:
-        return None
-    short = column.removeprefix("stall_").strip()
-    return STALL_COLUMNS.get(short, short)
 
 
 @dataclass(slots=True)
@@ -79,7 +54,7 @@ class Block:
         sums: Counter[str] = Counter()
         for line in self.lines:
             sums.update(line.stalls)
-        found = {f"{STALLED}{reason}": Metric(float(count), "warp", self.location) for reason, count in sorted(sums.items())}
+        found = {sampled_metric(reason): Metric(float(count), "warp", self.location) for reason, count in sorted(sums.items())}
         return {SAMPLES: Metric(float(self.sampled()), "", self.location), **found} if self.lines else {}
 
 

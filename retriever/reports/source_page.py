@@ -10,10 +10,10 @@ Assumed: a kernel that inlines code of several files has a block for each, and t
 
 from __future__ import annotations
 
-from retriever.reports.body_labels import SAMPLED_REASONS
 from retriever.reports.csv_rows import Fields, Row, source_title
 from retriever.reports.profile import SourceLine
-from retriever.reports.source_lines import Block, by_count, stall_reason
+from retriever.reports.source_lines import Block, by_count
+from retriever.reports.stall_names import SAMPLED_REASONS, sampled_reason
 from retriever.reports.units import NumberStyle
 
 SAMPLE_COLUMNS = ("# Samples", "Warp Stall Sampling (All Samples)", "Warp Stall Sampling (All Cycles)", "Sampling Data (All)")
@@ -87,7 +87,7 @@ class _Columns:
         self._address = names.index("Address") if "Address" in names else None
         self._line = next((names.index(name) for name in LINE_COLUMNS if name in names), None)
         self._samples = next((names.index(name) for name in SAMPLE_COLUMNS if name in names), None)
-        self._stalls = {at: reason for at, name in enumerate(names) if (reason := stall_reason(name))}
+        self._stalls = {at: reason for at, name in enumerate(names) if (reason := sampled_reason(name))}
         self._without_wgmma = set(SAMPLED_REASONS) - set(self._stalls.values()) == {WGMMA}
         sources = [at for at, name in enumerate(names) if name == "Source"]
         self._source = sources[0] if sources else len(names)

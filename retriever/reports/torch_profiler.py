@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from indexer.errors import InputError
-from retriever.reports.launch_times import Dimensions, Launch, Total, profiles_of, totals
-from retriever.reports.profile import Profile
+from retriever.reports.draft import Dimensions
+from retriever.reports.launch_times import Launch, Total, profiles_of, totals
+from retriever.reports.profile import ProfilesAndNotes
 from retriever.reports.source import TextSource
+from retriever.reports.units import SECONDS_IN_NS
 
-TIME_NS = {"us": 1e3, "ms": 1e6, "s": 1e9}
 _TIME = re.compile(r"(-?[\d.]+)(us|ms|s)")
 _GAP = re.compile(r"\s{2,}")
 _NO_KERNEL = re.compile(r"^(?:Memcpy|Memset|ProfilerStep|Optimizer\.|##|cuda[A-Z]|cu[A-Z])")
@@ -29,7 +30,7 @@ def begins_table(line: str) -> bool:
     return cells[0] == "Name" and "Self CPU" in cells and "# of Calls" in cells
 
 
-def read_table(source: TextSource, first: int) -> tuple[tuple[Profile, ...], tuple[str, ...]]:
+def read_table(source: TextSource, first: int) -> ProfilesAndNotes:
     """The rows that are kernels: those with time on the GPU and none on the CPU.
 
     Raises:
@@ -74,11 +75,11 @@ def _rows(lines: Iterator[tuple[int, str]], columns: list[str]) -> Iterator[tupl
 def _number(cell: str) -> float:
     """A time in ns, or a plain number; 0 for what is neither, such as a share."""
     if match := _TIME.fullmatch(cell):
-        return float(match[1]) * TIME_NS[match[2]]
+        return float(match[1]) * SECONDS_IN_NS[match[2]]
     return float(cell) if re.fullmatch(r"\d+", cell) else 0.0
 
 
-def read_trace(source: TextSource, found: dict[str, Any]) -> tuple[tuple[Profile, ...], tuple[str, ...]]:
+def read_trace(source: TextSource, found: dict[str, Any]) -> ProfilesAndNotes:
     """Kernels of a Chrome trace by name and shape, with the idle time before them.
 
     Raises:

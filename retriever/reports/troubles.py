@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from retriever.reports.profiler_errors import advice
-from retriever.reports.source import EXPORT, TextSource
-
-PROFILE_AGAIN = "ncu --set full --csv --page raw --log-file report.csv ./app"
+from retriever.reports.profiler_errors import DENIED, advice
+from retriever.reports.source import PROFILE_AGAIN, TextSource, export_command
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,31 +14,30 @@ class Trouble:
     """A line by which Nsight Compute says why a report has no metrics."""
 
     mark: str
+    """Part of the line, with single spaces."""
     message: str
     """After the place; `{line}` is the line itself and `{remedy}` what to do about it."""
 
 
 TROUBLES = (
     Trouble(
-        "ERR_NVGPUCTRPERM",
-        "the driver refused access to the GPU's performance counters (ERR_NVGPUCTRPERM), so nothing was measured; run ncu as root, "
-        "give the container CAP_SYS_ADMIN, or load the nvidia module with NVreg_RestrictProfilingToAdminUsers=0, then profile again; "
-        "or go on without counters: warplore diagnose also reads ptxas -v, cuobjdump --dump-resource-usage, nsys stats, torch.profiler and "
-        "Triton metadata, and takes --grid, --block, --time-us, --bytes and --flops",
-    ),
-    Trouble(
-        "No kernels were profiled",
-        "ncu profiled no kernel; check the filters (--kernel-name, --launch-skip, --launch-count) and add --target-processes all "
-        "when a child process launches the kernels",
-    ),
-    Trouble(
-        "Warp Stall Sampling (All",
-        "a source page as text, whose columns run into each other; export it as CSV: ncu --import REPORT.ncu-rep --page source --csv",
+        DENIED,
+        "the driver refused access to the GPU's performance counters (ERR_NVGPUCTRPERM), so nothing was measured; {remedy}, then profile "
+        "again; or go on without counters: warplore diagnose also reads ptxas -v, cuobjdump --dump-resource-usage, nsys stats, "
+        "torch.profiler and Triton metadata, and takes --grid, --block, --time-us, --bytes and --flops",
     ),
     Trouble("==ERROR==", 'ncu stopped with "{line}"; {remedy}, then profile again: ' + PROFILE_AGAIN),
     Trouble(
+        "No kernels were profiled",
+        "ncu profiled no kernel; {remedy}",
+    ),
+    Trouble(
+        "Source Warp Stall Sampling (All",
+        "a source page as text, whose columns run into each other; export it as CSV: ncu --import REPORT.ncu-rep --page source --csv",
+    ),
+    Trouble(
         "==PROF==",
-        "the profiler's log without its results, which -o wrote to a .ncu-rep file; export it: " + EXPORT.format(rep="X.ncu-rep", stem="X"),
+        "the profiler's log without its results, which -o wrote to a .ncu-rep file; export it: " + export_command("X.ncu-rep"),
     ),
 )
 """From the most telling to the least."""
@@ -50,22 +47,24 @@ _ATTRIBUTE = re.compile(r"compute.capability|multiprocessor.count|display.name|d
 """What the session page lists, whichever way it spells it; its layout was not seen."""
 
 SESSION_PAGE = (
-    "looks like a session page (--page session), which has the GPU's attributes and no metric; export the raw page: "
-    + EXPORT.format(rep="REPORT.ncu-rep", stem="REPORT")
+    "looks like a session page (--page session), which has the GPU's attributes and no metric; export the raw page: " + export_command()
 )
 
 
-def explain(source: TextSource) -> str | None:
-    """What the profiler itself says went wrong, with its place; None when it says nothing."""
+def explain(source: TextSource, may_be_session: bool = True) -> str | None:
+    """What the profiler itself says went wrong, with its place; None when it says nothing. The header of a raw page names attributes
+    too, so `may_be_session` is false for a text with one.
+    """
     seen: dict[str, tuple[int, str]] = {}
     attributes: set[str] = set()
     for number, line in source.lines():
         attributes.update(_ATTRIBUTE.findall(line.lower()))
+        words = " ".join(line.split())
         for trouble in TROUBLES:
-            if trouble.mark in line:
+            if trouble.mark in words:
                 seen.setdefault(trouble.mark, (number, line.strip()))
     for trouble in TROUBLES:
         if trouble.mark in seen:
             number, line = seen[trouble.mark]
-            return f"{source.name}:{number}: {trouble.message.format(line=line, remedy=advice(line) or 'mend that')}"
-    return f"{source.name}: {SESSION_PAGE}" if len(attributes) >= ENOUGH_ATTRIBUTES else None
+            return f"{source.name}:{number}: {trouble.message.format(line=line, remedy=advice(' '.join(line.split())) or 'mend that')}"
+    return f"{source.name}: {SESSION_PAGE}" if may_be_session and len(attributes) >= ENOUGH_ATTRIBUTES else None

@@ -26,7 +26,8 @@ _PREFIXED = re.compile(r"([KkMGTP])(bytes?|hz|inst|cycle|sector|request|warp|thr
 _TYPED_BYTES = re.compile(r"([kKMGTP]?)B")
 """How people write bytes; `Gb`, `GiB` and the like mean something else and stay unknown."""
 _NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)*(?:[eE][+-]?\d+)?")
-_PLAIN = re.compile(r"-?(?:\d{1,15}|[1-9]\d{0,2}(?:,\d{3}){1,5})(?:\.\d{1,12})?")
+PLAIN_NUMBER = r"-?(?:\d{1,15}|[1-9]\d{0,2}(?:,\d{3}){1,5})(?:\.\d{1,12})?"
+_PLAIN = re.compile(PLAIN_NUMBER)
 """What nearly every number of a file with a decimal point looks like; a shortcut past the rules below, with the same outcome."""
 
 _WELL_FORMED = {

@@ -9,11 +9,10 @@ from typing import Any
 
 from indexer.errors import InputError
 from retriever.reports import nsys_tables, ptxas_log, resource_usage, torch_profiler
-from retriever.reports.profile import Profile, Report
+from retriever.reports.profile import ProfilesAndNotes, Report
+from retriever.reports.profiler_errors import DENIED
 from retriever.reports.source import TextSource
 from retriever.reports.triton_metadata import is_metadata, printed, triton_profile
-
-Read = tuple[tuple[Profile, ...], tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +21,12 @@ class Form:
 
     layout: str
     begins: Callable[[str], bool]
-    read: Callable[[TextSource, int], Read]
+    read: Callable[[TextSource, int], ProfilesAndNotes]
 
 
 NSYS = "nsys"
+WHOLE_FILES = ("torch-trace", "triton-metadata")
+"""Layouts that fill their file, so that no report can stand beside them."""
 TOP_LINES = 50  # nsys prints some lines of notices above its first table
 FORMS = (
     Form("ptxas", ptxas_log.begins, ptxas_log.read_ptxas),
@@ -36,7 +37,6 @@ FORMS = (
 """The first line that begins one decides."""
 
 MAX_JSON_BYTES = 2**30  # a guess: a trace of more does not fit the memory of a laptop when read
-DENIED = "ERR_NVGPUCTRPERM"
 
 
 def read_at_once(source: TextSource) -> Report | None:

@@ -5,7 +5,6 @@ Nothing here is typed: which kernels belong together stands in their labels, tim
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -13,14 +12,13 @@ from typing import Any
 
 from indexer.records import GuideRecord
 from retriever.diagnosis import diagnose
-from retriever.labels import FOLDER, Label, load_labels
+from retriever.labels import FOLDER, Label, load_labels, report_manifest
 from retriever.reports.derive import with_derived
-from retriever.reports.profile import Profile
 from retriever.reports.read import read_report
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class GuidePair:
     """One bottleneck, before and after."""
 
     bottleneck: str
@@ -46,22 +44,23 @@ class Pair:
         return self.severity_before > 0 and self.severity_after == 0 and self.gain > 1
 
 
-def find_pairs(root: Path, guides: Iterable[GuideRecord], bottleneck: str = "") -> tuple[Pair, ...]:
-    """Every pair of the labels, or those of one bottleneck; by bottleneck, then by name."""
+def find_pairs(root: Path, guides: Iterable[GuideRecord], bottleneck: str = "") -> tuple[GuidePair, ...]:
+    """Every pair of the labels whose reports are kept, or those of one bottleneck; by bottleneck, then by name."""
     labels, guides = load_labels(root), tuple(guides)
     twins = {name: labels[label.cures] for name, label in labels.items() if label.cures in labels and labels[label.cures].planted}
-    pairs = [
-        _pair(root, name, labels[name], twin, guides) for name, twin in twins.items() if not bottleneck or twin.planted[0] == bottleneck
-    ]
-    return tuple(sorted(pairs, key=lambda pair: (pair.bottleneck, pair.before, pair.after)))
+    pairs = [_pair(root, name, labels[name], twin, guides) for name, twin in twins.items() if bottleneck in ("", twin.planted[0])]
+    return tuple(sorted(filter(None, pairs), key=lambda pair: (pair.bottleneck, pair.before, pair.after)))
 
 
-def _pair(root: Path, name: str, label: Label, twin: Label, guides: tuple[GuideRecord, ...]) -> Pair:
+def _pair(root: Path, name: str, label: Label, twin: Label, guides: tuple[GuideRecord, ...]) -> GuidePair | None:
+    """None where one of the two has no report yet."""
     bottleneck, before = twin.planted[0], label.cures
-    manifests = [json.loads((root / FOLDER / each / "manifest.json").read_text(encoding="utf-8")) for each in (before, name)]
+    manifests = [report_manifest(root, each) for each in (before, name)]
+    if None in manifests:
+        return None
     times = [manifest["time_us"] / manifest["work"] for manifest in manifests]
     severities = [_severities(root, before, guides, roofs=True), _severities(root, name, guides, roofs=False)]
-    return Pair(
+    return GuidePair(
         bottleneck,
         before,
         name,
@@ -78,20 +77,17 @@ def _pair(root: Path, name: str, label: Label, twin: Label, guides: tuple[GuideR
 
 def _severities(root: Path, name: str, guides: tuple[GuideRecord, ...], roofs: bool) -> dict[str, float]:
     """Bottleneck to severity, in the order of the diagnosis; `roofs`: also the units that a kernel without a fault ends at."""
-    found = diagnose(with_derived(_profile(root, name)), guides).bottlenecks
+    profile = read_report(root / FOLDER / name / "raw.csv").profiles[0]
+    found = diagnose(with_derived(profile), guides).bottlenecks
     return {each.id: each.severity for each in found if roofs or not each.is_roof}
 
 
-def _profile(root: Path, name: str) -> Profile:
-    return read_report(root / FOLDER / name / "raw.csv").profiles[0]
-
-
-def pairs_json(pairs: Iterable[Pair]) -> list[dict[str, Any]]:
+def pairs_json(pairs: Iterable[GuidePair]) -> list[dict[str, Any]]:
     """Each pair as an object."""
     return [asdict(pair) | {"proves": pair.proves} for pair in pairs]
 
 
-def pairs_text(pairs: Iterable[Pair]) -> str:
+def pairs_text(pairs: Iterable[GuidePair]) -> str:
     """A markdown table for a guide's page; empty without pairs."""
     rows = [
         f"| `{FOLDER.as_posix()}/{pair.before}` | `{pair.after}` | {pair.technique or '-'} | {pair.gain:g} | "

@@ -1,4 +1,4 @@
-"""Kernel names as C++ compilers mangle them, back to what a person wrote."""
+"""Names of kernels, mangled or with arguments, to what a person calls them."""
 
 from __future__ import annotations
 
@@ -30,3 +30,27 @@ def _parts(rest: str, nested: bool) -> tuple[list[str], str]:
         if not nested:
             break
     return parts, rest
+
+
+def kernel_name(signature: str) -> str:
+    """`signature` without its trailing argument list, template arguments kept."""
+    depth = 0
+    if not signature.endswith(")"):
+        return signature
+    for position in range(len(signature) - 1, -1, -1):
+        depth += {")": 1, "(": -1}.get(signature[position], 0)
+        if depth == 0:
+            return signature[:position].rstrip() or signature
+    return signature
+
+
+def base_name(kernel: str) -> str:
+    """`void ns::reduce<float, 4>(float *)` is `reduce`."""
+    kernel = kernel.replace("(anonymous namespace)", "anonymous").replace("<unnamed>", "anonymous")
+    depth, outside = 0, []
+    for sign in kernel:
+        depth += (sign == "<") - (sign == ">")
+        if depth == 0 and sign != ">":
+            outside.append(sign)
+    plain = "".join(outside).split("(")[0].strip()
+    return (plain.split("::")[-1].split() or [kernel])[-1]
