@@ -266,7 +266,7 @@ class Warplore:
                 )
             if not resolved and reported:
                 resolved, source = reported, "the report"
-            diagnosed = _longest(self.diagnose(report, reported, kernel_name), facts, notes)
+            diagnosed = _longest(self.diagnose(report, _maker(reported, resolved), kernel_name), facts, notes)
             notes += list(report.notes[:3])
         if not resolved and (named := gpu_in_text(ask, self.gpus)):
             resolved, source = named, "the question"
@@ -294,6 +294,13 @@ class Warplore:
     def context(self, situation: Situation, budget: int = DEFAULT_BUDGET) -> Pack:
         """The context pack for a situation, at most `budget` tokens."""
         return build_pack(situation, self.rank(situation), self.root, budget)
+
+
+def _maker(reported: Gpu | None, named: Gpu | None) -> Gpu | None:
+    """The GPU that made a report: the one that was named, where the report gives no more than that one's compute capability, or nothing."""
+    if named and (not reported or (not reported.product and reported.compute_capability == named.compute_capability)):
+        return named
+    return reported
 
 
 def _longest(diagnosed: tuple[Diagnosed, ...], facts: KernelFacts | None, notes: list[str]) -> tuple[Diagnosed, ...]:

@@ -121,3 +121,16 @@ def test_a_misspelt_vocabulary_word_is_read_as_the_word() -> None:
     assert respell("warp divergance", vocabulary) == "warp divergence"
     kept = "pancakes with transposed maple, wgmma.mma_async and reduction_kernel(x)"
     assert respell(kept, vocabulary) == kept
+
+
+def test_the_named_gpu_tells_how_many_sms_a_report_with_a_compute_capability_only_was_made_on(real_core: Warplore, tmp_path) -> None:
+    report = tmp_path / "pasted.txt"
+    report.write_text(
+        "  k(float *) (32, 1, 1)x(256, 1, 1), Context 1, Stream 7, Device 0, CC 8.9\n"
+        "    Section: GPU Speed Of Light Throughput\n"
+        "    Memory Throughput    %    41.30\n    Compute (SM) Throughput    %    3.12\n",
+        encoding="utf-8",
+    )
+    named = {gpu: real_core.situation(ncu=str(report), gpu=gpu).diagnoses[0].bottlenecks for gpu in ("RTX 4090", "H200")}
+    assert [each.id for each in named["RTX 4090"]] == ["small-grid"]  # 128 SMs
+    assert named["H200"] == ()  # another GPU than the one that made the report says nothing about it
