@@ -162,7 +162,9 @@ def diagnose(
     (table or trace) or Triton's metadata. Answers from them are marked weak. Typed values add to any report, or stand alone.
 
     Example: warplore diagnose report.csv --kernel-name softmax
+
     Example: warplore diagnose before.csv --vs after.csv --plot change.png
+
     Example: warplore diagnose build.log --kernel-name softmax --gpu H200 --grid 8192 --block 256 --time-us 41 --bytes 134217728
     """
     from retriever.cli_diagnose import Asked, run
