@@ -7,7 +7,6 @@ import io
 import json
 import os
 import secrets
-import signal
 import socket
 import struct
 import subprocess
@@ -152,10 +151,5 @@ class Candidate:
 
     def close(self) -> None:
         """Kill the process, its group and what descends from it."""
-        if self.process.poll() is None:
-            sandbox.kill_below(self.process.pid)
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
-        sandbox.remove_shared(self.process.pid)
+        sandbox.end(self.process)
         self._connection.close()

@@ -75,12 +75,7 @@ class Worker:
 
     def close(self) -> None:
         """Kill the whole session and what descends from it, and remove its files."""
-        if self.process.poll() is None:
-            sandbox.kill_below(self.process.pid)
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
-        sandbox.remove_shared(self.process.pid)
+        sandbox.end(self.process)
         with contextlib.suppress(BrokenPipeError):
             self.process.stdin.close()
         shutil.rmtree(self.folder, ignore_errors=True)

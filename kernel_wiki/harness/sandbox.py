@@ -10,6 +10,7 @@ import ctypes
 import os
 import resource
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -49,6 +50,16 @@ def kill_below(pid: int) -> None:
         if not found:
             return
         time.sleep(KILL_PAUSE_S)
+
+
+def end(process: subprocess.Popen) -> None:
+    """Kill a process that leads its session, its group and what descends from it, and remove what it shared."""
+    if process.poll() is None:
+        kill_below(process.pid)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    remove_shared(process.pid)
 
 
 def descendants(pid: int) -> list[int]:
