@@ -248,6 +248,16 @@ def test_ncu_output_is_grouped_by_marker_and_the_longest_kernel_is_kept() -> Non
         profile.parse("==ERROR== ERR_NVGPUCTRPERM")
 
 
+def test_an_entry_alone_is_asked_again_where_a_sanitizer_gave_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    run, entries = judge._Run(judge.Options(device="cpu")), discover.select("softmax/triton_rowwise,sum/cuda_atomic", discover.ZOO)
+    unanswered, passed = {"verdict": "skipped", "detail": "no answer within 44 s"}, {"verdict": "pass"}
+    answers = iter([unanswered, passed, unanswered])
+    monkeypatch.setattr(run, "_sanitizer_verdict", lambda tool, entries: next(answers))
+    assert run._sanitize_with("racecheck", entries[:1]) == passed
+    assert run._sanitize_with("racecheck", entries) == unanswered
+    assert not [*answers]
+
+
 def test_a_sanitizer_passes_only_with_a_clean_summary_and_a_finished_worker() -> None:
     clean = "========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n"
     bad = "========= Invalid __global__ write of size 4 bytes\n=========     at k+0x10\n========= ERROR SUMMARY: 3 errors\n"

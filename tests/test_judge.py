@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+import subprocess
+import sys
 import textwrap
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,6 +14,7 @@ import pytest
 
 from kernel_wiki.harness import champions, cheats, discover, findings, judge, record, shrink, static
 from kernel_wiki.harness.contract import Case, Dim, Work
+from tests.corpora import REPOSITORY
 
 CONTRACT = """
     import torch
@@ -195,6 +198,33 @@ def test_a_cheat_is_rejected_for_what_it_is(name: str, variants: dict[str, dict]
     assert (found["stage"], found["category"]) == (stage, category), found
     assert words in found["hint"]
     assert set(findings.ANSWER_KEYS) <= set(found)
+
+
+PEEK = """
+import ctypes, os, subprocess, sys
+from kernel_wiki.harness import sandbox
+role, conceals, enters, source = sys.argv[1:]
+if role == "referee":
+    if enters == "no":  # two ordinary processes of one user
+        sandbox._drop_capabilities(ctypes.CDLL(None))
+    if conceals == "yes":
+        sandbox.conceal()
+    sys.exit(subprocess.run([sys.executable, "-c", source, "candidate", conceals, enters, source]).returncode)
+if enters == "yes":
+    sandbox.enter()
+try:
+    open(f"/proc/{os.getppid()}/mem", "rb")
+    os.listdir(f"/proc/{os.getppid()}/fd")
+except PermissionError:
+    sys.exit(13)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux's")
+@pytest.mark.parametrize(("conceals", "enters", "status"), [("no", "no", 0), ("yes", "no", 13), ("yes", "yes", 13)])
+def test_a_candidate_cannot_look_into_its_referee(conceals: str, enters: str, status: int) -> None:
+    command = [sys.executable, "-c", PEEK, "referee", conceals, enters, PEEK]
+    assert subprocess.run(command, cwd=REPOSITORY).returncode == status
 
 
 def test_a_process_that_left_the_session_does_not_outlive_its_candidate(zoo: Path, variants: dict[str, dict]) -> None:

@@ -6,20 +6,21 @@ are timed one after the other while the next referee's imports are under way; th
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import secrets
 import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from . import champions, cheats, discover, profile, record, sanitize, static
+from . import champions, cheats, discover, profile, record, sandbox, sanitize, static
 from .device import query_smi
 from .discover import Entry
 from .findings import Finding, answer, rejected
@@ -93,11 +94,15 @@ def validate_many(entries: list[Entry], options: Options) -> list[dict[str, Any]
     run = _Run(options)
     known = {entry.id: _usable(options.known(entry), entry) for entry in entries}
     results = {entry_id: dict(found) for entry_id, found in known.items() if found}
-    results |= run.check([entry for entry in entries if not known[entry.id]], warm=options.rounds > 0)
-    untimed = [entry for entry in entries if results[entry.id]["verdict"] == "accepted" and not results[entry.id].get("timings")]
-    if run.device == "cuda" and options.rounds > 0 and untimed:
-        run.warm([entry for entry in untimed if known[entry.id]])
-        timed = run.time(untimed)
+    fresh = [entry for entry in entries if not known[entry.id]]
+    with run.timer_ahead(fresh) as timer:
+        results |= run.check(fresh, warm=options.rounds > 0)
+        untimed = [entry for entry in entries if results[entry.id]["verdict"] == "accepted" and not results[entry.id].get("timings")]
+        timed = {}
+        if run.device == "cuda" and options.rounds > 0 and untimed:
+            run.warm([entry for entry in untimed if known[entry.id]])
+            timed = run.time(untimed, timer=timer if untimed == fresh else None)
+    if run.device == "cuda" and options.rounds > 0:
         for entry in untimed:
             found = timed.get(entry.id, {"hint": f"{record.UNTIMED}: {BUDGET_SPENT}"})
             if found.get("verdict") == "error":  # of the judge: the checks stand
@@ -184,6 +189,7 @@ class _Run:
     """One judgement of some entries: its device, seed and deadline."""
 
     def __init__(self, options: Options) -> None:
+        sandbox.conceal()  # this process knows the keys of its referees
         self.options = options
         self.device = options.device if options.device != "auto" else ("cuda" if has_gpu() else "cpu")
         self.seed = secrets.randbelow(SEED_BOUND) if options.seed is None else options.seed
@@ -252,15 +258,27 @@ class _Run:
         names = [discover.parent_of(entry), f"zoo/{entry.operator}/{champion}" if champion else None]
         return list(dict.fromkeys(name for name in names if name and name != f"zoo/{entry.id}"))
 
-    def time(self, entries: list[Entry], eager: bool = False) -> dict[str, dict[str, Any]]:
+    @contextlib.contextmanager
+    def timer_ahead(self, entries: list[Entry]) -> Iterator[Worker | None]:
+        """The referee that will time the entries of one operator, its imports under way while they are checked; it holds no GPU."""
+        wanted = self.device == "cuda" and self.options.rounds > 0 and len({entry.operator for entry in entries}) == 1
+        timer = self._timer(entries, eager=False) if wanted else None
+        try:
+            yield timer
+        finally:
+            if timer and timer.process.returncode is None:
+                timer.close()
+
+    def time(self, entries: list[Entry], eager: bool = False, timer: Worker | None = None) -> dict[str, dict[str, Any]]:
         """Entry id to result, one referee for each operator and one at a time; the next one's imports run meanwhile.
 
         Args:
             eager: only against what needs no compiling, which is enough to find a cheat.
+            timer: of these very entries, already started.
         """
         groups = [list(group) for _, group in groupby(sorted(entries, key=lambda entry: entry.operator), key=lambda entry: entry.operator)]
         results: dict[str, dict[str, Any]] = {}
-        waiting = [self._timer(group, eager) for group in groups[:1]]
+        waiting = [timer or self._timer(group, eager) for group in groups[:1]]
         try:
             for number, group in enumerate(groups):
                 if self.late:
@@ -338,9 +356,16 @@ class _Run:
         return found
 
     def _sanitize_with(self, tool: str, entries: list[Entry]) -> dict[str, Any]:
-        """The verdict of one sanitizer process over some entries."""
+        """The verdict of one sanitizer process over some entries; an entry alone is asked again where the tool gave no answer."""
+        found = {"verdict": "skipped", "detail": BUDGET_SPENT}
         with self.sanitizers:
-            return {"verdict": "skipped", "detail": BUDGET_SPENT} if self.late else self._sanitizer_verdict(tool, entries)
+            for _ in range(sanitize.TRIES if len(entries) == 1 else 1):
+                if self.late:
+                    break
+                found = self._sanitizer_verdict(tool, entries)
+                if found["verdict"] != "skipped":
+                    break
+        return found
 
     def _sanitizer_verdict(self, tool: str, entries: list[Entry]) -> dict[str, Any]:
         self.options.say(f"{tool} over {', '.join(entry.id for entry in entries)}")

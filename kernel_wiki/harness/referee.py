@@ -31,6 +31,7 @@ def check(request: dict[str, Any], report: Callable[..., None]) -> dict[str, Any
     Raises:
         Rejected: the contract has no case that fits the request.
     """
+    (candidate,) = prestart(request)  # it imports torch while this process does
     from .correctness import check as check_cases
     from .load import chosen_cases, load_module
 
@@ -56,7 +57,7 @@ def check(request: dict[str, Any], report: Callable[..., None]) -> dict[str, Any
             report("measure")
             warm_baselines(contract, [case for case in cases if case.timed], request["seed"])
 
-    result = judged(look, entry, contract, request)
+    result = judged(look, entry, contract, request, candidate)
     if (result["stage"], result["category"]) == ("correctness", "mismatch"):
         result["replay"] = _smallest(entry, contract, request, result)
     return result

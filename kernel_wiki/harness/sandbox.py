@@ -1,4 +1,5 @@
-"""What a candidate's process gives up before it loads the candidate: the network, core dumps, life after its referee. Linux only in part.
+"""What a candidate's process gives up before it loads the candidate: the network, core dumps, a look into other processes, life after its
+referee. Linux only in part.
 
 Runs before torch is imported: a user namespace needs a process with one thread.
 """
@@ -15,7 +16,11 @@ import time
 from pathlib import Path
 
 CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000  # <linux/sched.h>
-PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 1, 36, 38  # <linux/prctl.h>
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 1, 4, 24, 36, 38  # <linux/prctl.h>
+CAPABILITY_VERSION_3 = 0x20080522  # <linux/capability.h>
+INTO_OTHERS = {"dac_read_search": 2, "sys_module": 16, "sys_rawio": 17, "sys_ptrace": 19, "sys_admin": 21, "perfmon": 38, "bpf": 39,
+               "checkpoint_restore": 40}  # fmt: skip
+"""Capabilities by which root reads the memory of a process that conceals itself."""
 SHARED_MEMORY = Path("/dev/shm")
 KILL_ROUNDS = 50
 KILL_PAUSE_S = 0.01
@@ -29,6 +34,7 @@ def enter() -> dict[str, str]:
         libc = ctypes.CDLL(None, use_errno=True)
         libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         network = _leave_network(libc)
+        _drop_capabilities(libc)
         libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
         return {"network": network}
     return {"network": "open: this system has no namespaces"}
@@ -38,6 +44,12 @@ def adopt() -> None:
     """Become the parent of descendants whose own parent ends, so that one which left the session is still found."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def conceal() -> None:
+    """Keep memory and open files of this process from others of the same user: /proc/PID/mem, ptrace and their like are refused."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
 def kill_below(pid: int) -> None:
@@ -98,6 +110,18 @@ def _leave_network(libc: ctypes.CDLL) -> str:
         Path("/proc/self/uid_map").write_text(f"{user} {user} 1", encoding="ascii")
         Path("/proc/self/gid_map").write_text(f"{group} {group} 1", encoding="ascii")
     return "none"
+
+
+def _drop_capabilities(libc: ctypes.CDLL) -> None:
+    """Those of INTO_OTHERS, for this process and whatever it executes; a user without any loses nothing."""
+    header, sets = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0), (ctypes.c_uint32 * 6)()  # sets: effective, permitted, inheritable, twice
+    if libc.capget(header, sets) != 0:
+        return
+    for bit in INTO_OTHERS.values():
+        libc.prctl(PR_CAPBSET_DROP, bit, 0, 0, 0)
+        for word in range(bit // 32 * 3, bit // 32 * 3 + 3):
+            sets[word] &= ~(1 << bit % 32) & 0xFFFFFFFF
+    libc.capset(header, sets)
 
 
 def resident_bytes(pid: int) -> int:

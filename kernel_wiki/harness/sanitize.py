@@ -16,6 +16,8 @@ TOGETHER = 8
 """Entries in one process; but for kernels that spin on an mbarrier, from which the other two tools were seen not to come back."""
 AT_ONCE = 5
 """Processes side by side, over all tools: forty at once on 16 cores needed more than 44 s each, one alone 12 s."""
+TRIES = 2
+"""Of one entry alone: racecheck came back from `sum/wrong_shared_reuse` in 12 s four times of five, and not in 44 s the fifth."""
 ERROR_EXIT = 86
 """Exit status for a finding; no Python process ends with it by itself."""
 ERROR_LINES = 4

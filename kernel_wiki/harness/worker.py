@@ -35,6 +35,7 @@ def main(arguments: list[str]) -> int:
     if "--signed" in arguments:
         Path(arguments[0]).unlink()
         sandbox.adopt()
+        sandbox.conceal()  # it holds the references, and from its first line of input on the key
     if "--wait" in arguments:  # imports are done while another worker has the GPU
         import torch  # noqa: F401
         import triton  # noqa: F401

@@ -1,4 +1,5 @@
-"""Wrong on purpose: an off-by-one loop bound copies one 16-byte vector past the end. Every element is right; memcheck sees the write."""
+"""Wrong on purpose: an off-by-one loop bound copies one 16-byte vector past the end. Every element of its output is right, until the block
+after it in memory is another tensor of the check."""
 
 from __future__ import annotations
 
