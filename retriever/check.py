@@ -22,6 +22,7 @@ from retriever.isa_verify import check_verified
 from retriever.labels import label_problems
 
 _LINK = re.compile(r"`((?:zoo|attempt|technique|guide|hardware|isa|pr|skill)/[\w./@-]*[\w@-])`")
+_PATH_LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)\s#]+)(?:#[^)\s]*)?\)")
 _MACHINE_PATH = re.compile(r"(?<![\w.])/(?:home|root|Users)/\w")
 
 
@@ -45,13 +46,16 @@ def _gpus(corpus: Corpus) -> list[str]:
 
 
 def _links(corpus: Corpus) -> Iterator[str]:
-    """Ids in backquotes and in front matter must exist; no page may name a place on somebody's machine."""
+    """Ids in backquotes and in front matter and files that a page links to must exist; no page may name a place on somebody's machine."""
     for record in corpus.records.values():
         text = (corpus.root / record.path).read_text(encoding="utf-8")
         for number, line in enumerate(text.splitlines(), start=1):
             for id in _LINK.findall(line):
                 if id not in corpus.records:
                     yield f'{record.path}:{number}: no entry "{id}"{did_you_mean(id, list(corpus.records))}'
+            for target in _PATH_LINK.findall(re.sub(r"`[^`]*`", "", line)):
+                if not (corpus.root / record.path).parent.joinpath(target).exists():
+                    yield f'{record.path}:{number}: links to "{target}", and there is no such file'
             if _MACHINE_PATH.search(line):
                 yield f"{record.path}:{number}: names a path of a machine"
         linked = (

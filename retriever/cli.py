@@ -49,7 +49,7 @@ Kernel = Annotated[
     str | None, typer.Option("--kernel", help="Source of the kernel (CUDA C++, Triton), or a PTX or SASS listing; - reads stdin.")
 ]
 Ncu = Annotated[str | None, typer.Option("--ncu", help="Nsight Compute report: .ncu-rep, CSV or console text, also packed; - reads stdin.")]
-KernelName = Annotated[str | None, typer.Option("--kernel-name", help="Only launches of the report whose name contains this.")]
+KernelName = Annotated[str | None, typer.Option("--kernel-name", help="Only launches of the report whose name has this text or regex.")]
 
 
 @app.command()
@@ -283,7 +283,7 @@ def check(as_json: Json = False, corpus: Corpus = None) -> None:
         _print_json({"schema": SCHEMA, "files": files, "problems": problems})
     else:
         print(*problems, sep="\n", end="\n" if problems else "")
-        print(f"{files} files read, {len(problems)} problems")
+        print(f"{files} files read, {len(problems)} problem{'s' * (len(problems) != 1)}")
     if problems:
         raise typer.Exit(1)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -153,9 +154,9 @@ def _compare(core: Warplore, asked: Asked) -> None:
         print_json(comparison_json(before, after, comparison))
     else:
         print_comparison(comparison)
-    if asked.plot:
-        if not comparison.launches:
-            raise InputError("--plot: no launch of one report matches one of the other, so there is nothing to draw side by side")
+    if asked.plot and not comparison.launches:
+        _warn("--plot: no launch of one report matches one of the other, so there is nothing to draw side by side")
+    elif asked.plot:
         pair = comparison.launches[0]
         _plot_pair(asked.plot, pair.before, pair.after, (named or core.gpu_of(pair.before), named or core.gpu_of(pair.after)))
     if not asked.as_json:
@@ -166,25 +167,36 @@ def _plot_longest(path: Path, profiles: list[Profile], gpus: list[Gpu | None]) -
     from retriever.plot import draw
 
     place = max(range(len(profiles)), key=lambda i: (profiles[i].value("gpu__time_duration.sum") or 0.0, -i))
-    missing = draw(path, profiles[place], gpus[place])
-    if len(profiles) > 1:
-        print(f"warplore: drawn is the longest of {len(profiles)} launches; --kernel-name chooses", file=sys.stderr)
-    _print_drawn(path, missing)
+    if _drawn(path, lambda: draw(path, profiles[place], gpus[place])) and len(profiles) > 1:
+        _warn(f"drawn is the longest of {len(profiles)} launches; --kernel-name chooses")
 
 
 def _plot_pair(path: Path, before: Profile, after: Profile, gpus: tuple[Gpu | None, Gpu | None]) -> None:
     from retriever.plot import draw_comparison
 
-    _print_drawn(path, draw_comparison(path, before, after, gpus))
+    _drawn(path, lambda: draw_comparison(path, before, after, gpus))
 
 
-def _print_drawn(path: Path, missing: tuple[str, ...]) -> None:
-    print(f"warplore: wrote {path}", file=sys.stderr)
+def _drawn(path: Path, draw: Callable[[], tuple[str, ...]]) -> bool:
+    """Whether there was something to draw; what was not is said, since the diagnosis stands without a picture."""
+    from retriever.plot import NothingToDrawError
+
+    try:
+        missing = draw()
+    except NothingToDrawError as nothing:
+        _warn(str(nothing))
+        return False
+    _warn(f"wrote {path}")
     for note in missing:
-        print(f"warplore: not drawn: {note}", file=sys.stderr)
+        _warn(f"not drawn: {note}")
+    return True
+
+
+def _warn(line: str) -> None:
+    print(f"warplore: {line}", file=sys.stderr)
 
 
 def _print_notes(*reports: Report) -> None:
     for report in reports:
         for note in report.notes:
-            print(f"warplore: {f'{report.source}: ' if len(reports) > 1 else ''}{note}", file=sys.stderr)
+            _warn(f"{f'{report.source}: ' if len(reports) > 1 else ''}{note}")

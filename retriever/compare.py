@@ -88,6 +88,7 @@ class LaunchComparison:
     """Those that stayed, came, went and are undecided, each by severity."""
     movements: tuple[Movement, ...]
     expectations: tuple[Expectation, ...]
+    """Of the faults: nobody cures a roof, of either side."""
     next: Step | None
     notes: tuple[str, ...]
     """Different GPUs, different work, and data that one side lacks."""
@@ -113,10 +114,12 @@ def _compare(pair: Pair, guides: dict[str, GuideRecord]) -> LaunchComparison:
     (old, first), (new, second) = pair.before, pair.after
     left, right = lookup_of(old), lookup_of(new)
     shown = (*first.limits_first, *(b for b in second.limits_first if b.id not in {b.id for b in first.bottlenecks}))
+    fates = _fates(first, second)
+    roofs = {fate.id for fate in fates if fate.roof} | {bottleneck.id for bottleneck in first.bottlenecks if bottleneck.is_roof}
     expected = [
         expectation
         for bottleneck in first.bottlenecks
-        if bottleneck.id != WELL_OPTIMIZED and bottleneck.guide in guides
+        if bottleneck.id not in (WELL_OPTIMIZED, *roofs) and bottleneck.guide in guides
         for expectation in expectations(guides[bottleneck.guide], bottleneck, left, right)
     ]
     return LaunchComparison(
@@ -124,7 +127,7 @@ def _compare(pair: Pair, guides: dict[str, GuideRecord]) -> LaunchComparison:
         new,
         pair.how,
         _times(left, right),
-        _fates(first, second),
+        fates,
         movements(left, right, shown),
         tuple(expected),
         _next(second),

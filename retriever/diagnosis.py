@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from indexer.gpus import Gpu
 from retriever.lookup import lookup_of
 from retriever.metric_expressions import Lookup, evaluate, parse_expression
+from retriever.pointers import pointing, specific_metrics
 from retriever.reports.profile import Profile
 from retriever.reports.weak_form import is_weak
 from retriever.signatures import HEADLINES, Evidence, Verdict, judge
@@ -100,6 +101,8 @@ class Undecided:
     """Metrics that the report lacks."""
     unavailable: tuple[str, ...] = ()
     """Those among them that the profiler was asked for and could not give on this GPU; collecting again does not help."""
+    evidence: tuple[Evidence, ...] = ()
+    """In a report with no usable data, what points to it all the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +117,11 @@ class Diagnosis:
     """By guide id."""
     collect_next: str
     """Options for ncu that would decide the rest: `--section WarpStateStats --page raw --csv`; empty when nothing is open."""
+
+    @property
+    def pointers(self) -> tuple[Undecided, ...]:
+        """Undecided guides that a report with no usable data points to all the same."""
+        return tuple(item for item in self.missing if item.evidence)
 
     @property
     def limits_first(self) -> tuple[Bottleneck, ...]:
@@ -141,13 +149,18 @@ def diagnose(profile: Profile, guides: Iterable[GuideRecord], gpu: Gpu | None = 
                 found.append(bottleneck)
         elif verdict.holds is None:
             open_guides.append((guide, verdict.missing))
-    if not found and not is_weak(profile) and all(lookup(name) is None for name in HEADLINES):
+    blind = not found and not is_weak(profile) and all(lookup(name) is None for name in HEADLINES)
+    if blind:
         found = [_no_usable_data(ordered)]
+    specific = specific_metrics(ordered, lookup) if blind else frozenset()
     found = [replace(each, open_causes=_open_causes(each, open_guides, found)) for each in found]
     return Diagnosis(
         kernel=profile.kernel,
         bottlenecks=_roofs_apart(_causes_first(found, {_term(guide): guide.explains for guide in ordered})),
-        missing=tuple(_undecided(guide, metrics, profile) for guide, metrics in open_guides),
+        missing=tuple(
+            replace(_undecided(guide, metrics, profile), evidence=pointing(guide, lookup, specific) if specific else ())
+            for guide, metrics in open_guides
+        ),
         collect_next=_collect_next(open_guides, profile),
     )
 

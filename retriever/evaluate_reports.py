@@ -48,6 +48,8 @@ class Verdict:
     """Named although the label says never."""
     second_missed: tuple[str, ...]
     """Planted beside the first and not named."""
+    blind: bool = False
+    """Written by somebody who had read neither guides nor other labels."""
 
 
 @dataclass(frozen=True)
@@ -61,18 +63,18 @@ class ReportEvaluation:
         """Those that were read, the reference first."""
         return tuple(sorted({each.form for each in self.verdicts}, key=lambda form: (form != REFERENCE, form)))
 
-    def of(self, form: str) -> tuple[Verdict, ...]:
-        """By kernel."""
-        return tuple(each for each in self.verdicts if each.form == form)
+    def of(self, form: str, blind: bool | None = None) -> tuple[Verdict, ...]:
+        """By kernel; `blind`: only those written blind, or only the others."""
+        return tuple(each for each in self.verdicts if each.form == form and blind in (None, each.blind))
 
     def confusion(self, form: str = REFERENCE) -> dict[tuple[str, str], int]:
         """(planted, named first) to the number of kernels."""
         return dict(sorted(Counter((each.planted, each.first) for each in self.of(form)).items()))
 
-    def other_answers(self, form: str) -> tuple[Verdict, ...]:
+    def other_answers(self, form: str, blind: bool | None = None) -> tuple[Verdict, ...]:
         """Kernels for which the form names another bottleneck first than the reference does, instead of saying what it lacks."""
         reference = {each.kernel: each.first for each in self.of(REFERENCE)}
-        return tuple(each for each in self.of(form) if each.first != reference[each.kernel] and not each.undecided)
+        return tuple(each for each in self.of(form, blind) if each.first != reference[each.kernel] and not each.undecided)
 
 
 def evaluate_reports(root: Path, guides: Iterable[GuideRecord], forms: Iterable[str] = ()) -> ReportEvaluation:
@@ -126,6 +128,7 @@ def judge(kernel: str, form: str, label: Label, diagnosis: Diagnosis) -> Verdict
         faults=faults,
         false_leads=tuple(id for id in label.never if id in faults),
         second_missed=tuple(id for id in label.planted[1:] if id not in faults),
+        blind=label.blind,
     )
 
 
@@ -135,17 +138,25 @@ def report_evaluation_json(evaluation: ReportEvaluation) -> dict[str, Any]:
         "forms": [
             {
                 "form": form,
+                "blind": blind,
                 "kernels": len(found),
                 "right": sum(each.right for each in found),
                 "undecided": sum(each.undecided and not each.right for each in found),
-                "other_answers": [each.kernel for each in evaluation.other_answers(form)],
+                "other_answers": [each.kernel for each in evaluation.other_answers(form, blind)],
             }
+            for blind in (False, True)
             for form in evaluation.forms
-            if (found := evaluation.of(form))
+            if (found := evaluation.of(form, blind))
         ],
         "confusion": [{"planted": planted, "named": named, "kernels": count} for (planted, named), count in evaluation.confusion().items()],
         "wrong": [
-            {"kernel": each.kernel, "form": each.form, "planted": each.planted, "named": [*each.faults] or [each.first]}
+            {
+                "kernel": each.kernel,
+                "form": each.form,
+                "blind": each.blind,
+                "planted": each.planted,
+                "named": [*each.faults] or [each.first],
+            }
             for each in evaluation.verdicts
             if not each.right
         ],

@@ -70,7 +70,15 @@ def diagnosis_json(diagnosis: Diagnosis, profile: Profile | None = None, gpu: Gp
             }
             for bottleneck in diagnosis.bottlenecks
         ],
-        "missing": [{"bottleneck": item.bottleneck, "guide": item.guide, "metrics": list(item.metrics)} for item in diagnosis.missing],
+        "missing": [
+            {
+                "bottleneck": item.bottleneck,
+                "guide": item.guide,
+                "metrics": list(item.metrics),
+                "evidence": [asdict(piece) for piece in item.evidence],
+            }
+            for item in diagnosis.missing
+        ],
         "collect_next": diagnosis.collect_next,
     }
     if profile:

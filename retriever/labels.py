@@ -37,6 +37,8 @@ class Label(Strict):
     """The unit whose roof a good or cured kernel comes near."""
     reason: Text
     """Which counters should show it."""
+    blind: bool = False
+    """Written by somebody who had read neither guides nor other labels: what the diagnosis said at first sight stands in the README."""
     measured: str = ""
     """What they showed, where `planted` was changed for it."""
 

@@ -30,12 +30,18 @@ HEADLINE, HEADLINE_FITS = 18, 74  # points, and the characters of that size whic
 NAME_SHOWN = 60  # characters of a kernel's name in a title; template arguments make longer ones
 
 
+class NothingToDrawError(InputError):
+    """The report has the data of no panel; the message says what to collect."""
+
+
 def draw(path: Path, profile: Profile, gpu: Gpu | None) -> tuple[str, ...]:
     """Writes the panels whose data one launch has; gives what could not be drawn, in words.
 
     Raises:
-        InputError: no matplotlib, an unknown ending, nothing to draw, or a place that cannot be written.
+        InputError: no matplotlib, an unknown ending, or a place that cannot be written.
+        NothingToDrawError: no panel has its data; nothing is written.
     """
+    _check_place(path)
     lookup = lookup_of(profile, gpu)
     stalls, (roofline, no_roofline), (memory, no_memory) = stall_cycles(lookup), roofline_of(lookup, gpu), memory_flows(lookup)
     missing = tuple(note for note in (no_roofline, "" if stalls else NO_STALLS, no_memory) if note)
@@ -46,8 +52,8 @@ def draw(path: Path, profile: Profile, gpu: Gpu | None) -> tuple[str, ...]:
         top.append(lambda axes: draw_stalls(axes, stalls))
     bottom = [lambda axes: draw_memory(axes, memory, most_bytes(memory))] if memory else []
     if not top and not bottom:
-        raise InputError(f"--plot: this report has nothing to draw; {'; '.join(missing)}; `--plan` prints the command")
-    figure = _figure(path)
+        raise NothingToDrawError(f"--plot: this report has nothing to draw; {'; '.join(missing)}; `--plan` prints the command")
+    figure = _figure()
     _title(figure, _headline(profile, gpu))
     grid = figure.add_gridspec(len([row for row in (top, bottom) if row]), 1, height_ratios=[1.55, 1][: bool(top) + bool(bottom)])
     for place, row in enumerate(row for row in (top, bottom) if row):
@@ -62,8 +68,9 @@ def draw_comparison(path: Path, before: Profile, after: Profile, gpus: tuple[Gpu
     """Writes the stall stacks of two launches side by side, and their memory traffic where both have it.
 
     Raises:
-        InputError: as `draw`.
+        InputError, NothingToDrawError: as `draw`.
     """
+    _check_place(path)
     lookups = [lookup_of(profile, gpu) for profile, gpu in zip((before, after), gpus)]
     stalls = (stall_cycles(lookups[0]), stall_cycles(lookups[1]))
     flows = [memory_flows(lookup) for lookup in lookups]
@@ -72,8 +79,10 @@ def draw_comparison(path: Path, before: Profile, after: Profile, gpus: tuple[Gpu
         missing += [] if cycles else [f"the {side} report, {NO_STALLS}"]
         missing += [] if memory else [f"the {side} report, {no_memory}"]
     if not all(stalls) and not all(memory for memory, _ in flows):
-        raise InputError(f"--plot: these reports have nothing to draw side by side; {'; '.join(missing)}; `--plan` prints the command")
-    figure = _figure(path)
+        raise NothingToDrawError(
+            f"--plot: these reports have nothing to draw side by side; {'; '.join(missing)}; `--plan` prints the command"
+        )
+    figure = _figure()
     _title(figure, _change(before, after, gpus))
     both = all(stalls) and all(memory for memory, _ in flows)
     columns = figure.add_gridspec(1, 2 if both else 1, width_ratios=[1, 1.75] if both else None)
@@ -91,11 +100,14 @@ def draw_comparison(path: Path, before: Profile, after: Profile, gpus: tuple[Gpu
     return tuple(missing)
 
 
-def _figure(path: Path) -> Figure:
+def _check_place(path: Path) -> None:
     if path.suffix.lower() not in FORMATS:
         raise InputError(f'--plot {path}: unknown kind of picture "{path.suffix}"; one of {", ".join(FORMATS)}')
     if not path.parent.is_dir():
         raise InputError(f"--plot {path}: no folder {path.parent}; make it first")
+
+
+def _figure() -> Figure:
     try:
         from matplotlib.figure import Figure as Page
     except ImportError as error:

@@ -8,7 +8,7 @@ from typing import Any
 
 from indexer.front_matter import split_front_matter
 from indexer.gpus import Gpu, GpuTable
-from retriever.diagnosis import Diagnosis
+from retriever.diagnosis import Diagnosis, Undecided
 from retriever.evidence import Evidence
 from retriever.kernels.facts import Fact
 from retriever.rank import Hit
@@ -109,6 +109,12 @@ def evidence_text(piece: Piece) -> str:
     return f"{piece.label or piece.metric + ' ='} {number(piece.value)} {piece.unit}".rstrip() + f" ({piece.op} {number(piece.threshold)})"
 
 
+def pointer_text(item: Undecided) -> str:
+    """`points to shared-bank-conflict: conflicts 93 % (>= 10); whether it matters needs` and the first metrics that are missing."""
+    needed = ", ".join(item.metrics[:3]) + (f" and {len(item.metrics) - 3} more" if len(item.metrics) > 3 else "")
+    return f"points to {item.bottleneck}: {'; '.join(evidence_text(piece) for piece in item.evidence)}; whether it matters needs {needed}"
+
+
 def diagnosis_text(diagnoses: tuple[Diagnosis, ...], *, heading: str = "## Diagnosis") -> str:
     """Bottlenecks with the metrics that triggered them, one block a kernel."""
     lines = [heading]
@@ -122,6 +128,7 @@ def diagnosis_text(diagnoses: tuple[Diagnosis, ...], *, heading: str = "## Diagn
             lines.append(f"- **{bottleneck.id}**, severity {bottleneck.severity:.0f}{behind}{weak}: {evidence}")
         if not diagnosis.bottlenecks:
             lines.append("- no signature of the guides holds")
+        lines += [f"- {pointer_text(item)}" for item in diagnosis.pointers]
         if diagnosis.missing:
             lines.append(f"- not decided for lack of metrics: {', '.join(item.bottleneck for item in diagnosis.missing)}")
     return "\n".join(lines)

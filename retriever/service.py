@@ -194,19 +194,19 @@ class Warplore:
         return facts
 
     def diagnose(self, report: Report, gpu: Gpu | None = None, kernel_name: str | None = None) -> tuple[Diagnosed, ...]:
-        """Every launch of a report with its diagnosis, in report order; `kernel_name` keeps names that contain it.
+        """Every launch of a report with its diagnosis, in report order; `kernel_name` keeps those that `chosen` finds by it.
 
         Raises:
             InputError: no kernel has that name.
         """
         from retriever.estimates import with_estimates
+        from retriever.reports.choose import choices, chosen
         from retriever.reports.derive import with_derived
         from retriever.reports.weak_form import is_weak
 
-        profiles = [p for p in report.profiles if p.is_named(kernel_name)]
+        profiles = chosen(report.profiles, kernel_name)
         if not profiles:
-            names = ", ".join(dict.fromkeys(p.kernel for p in report.profiles))
-            raise InputError(f'{report.source}: no kernel name contains "{kernel_name}"; the report has {names}')
+            raise InputError(f'{report.source}: no kernel name contains "{kernel_name}"; the report has {choices(report.profiles)}')
         found = []
         for profile in profiles:
             own_gpu = gpu or self.gpu_of(profile)

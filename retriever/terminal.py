@@ -17,7 +17,7 @@ from indexer.gpus import Gpu, GpuTable
 from retriever.diagnosis import NO_USABLE_DATA, RAW_PAGE, Bottleneck, Diagnosed
 from retriever.hot_lines import hot_lines_text
 from retriever.rank import Hit, Ranking
-from retriever.render import evidence_text
+from retriever.render import evidence_text, pointer_text
 from retriever.reports.weak_form import is_weak
 from retriever.weak_facts import WEAK, open_text, weak_lines
 
@@ -86,6 +86,8 @@ def print_diagnoses(pairs: tuple[Diagnosed, ...], gpus: list[Gpu | None]) -> Non
             out.print(Text(f"  {open_text(diagnosis)}", style="dim"), soft_wrap=True)
             out.print()
             continue
+        for item in diagnosis.pointers:
+            out.print(Text(f"  {pointer_text(item)}", style="yellow"), soft_wrap=True)
         if diagnosis.missing:
             out.print(Text(f"  not decided: {', '.join(item.bottleneck for item in diagnosis.missing)}", style="dim"))
         if diagnosis.collect_next:

@@ -12,10 +12,11 @@ from retriever.terminal import out
 def print_report_evaluation(found: dict[str, Any]) -> None:
     """Figures by form, what is confused with what, and the kernels behind it. `found`: as `report_evaluation_json` makes it."""
     view = Table(header_style="bold", box=None, padding=(0, 1))
-    for column in ("form", "kernels", "right", "says what is open", "other answers"):
-        view.add_column(column, justify="left" if column == "form" else "right", no_wrap=True)
+    for column in ("kernels", "form", "of", "right", "says what is open", "other answers"):
+        view.add_column(column, justify="left" if column in ("kernels", "form") else "right", no_wrap=True)
     for row in found["forms"]:
-        view.add_row(row["form"], *(str(row[name]) for name in ("kernels", "right", "undecided")), str(len(row["other_answers"])))
+        kind = "written blind" if row["blind"] else "others"
+        view.add_row(kind, row["form"], *(str(row[name]) for name in ("kernels", "right", "undecided")), str(len(row["other_answers"])))
     out.print(view)
     confused = [row for row in found["confusion"] if row["planted"] != row["named"]]
     total = sum(row["kernels"] for row in found["confusion"])

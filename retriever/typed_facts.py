@@ -10,6 +10,7 @@ from pathlib import Path
 from indexer.errors import InputError
 from retriever.case_work import case_work
 from retriever.estimates import DTYPE, PIPES
+from retriever.reports.choose import choices, chosen
 from retriever.reports.kernel_names import base_name
 from retriever.reports.profile import Metric, Profile, Report
 from retriever.reports.weak_form import ADDED, FORM, is_weak
@@ -20,6 +21,7 @@ RESOURCE_LAYOUTS = ("ptxas", "cuobjdump", "triton-metadata")
 MAX_COORDINATES = 3
 MAX_BLOCK_THREADS, MAX_GRID_X, MAX_GRID_YZ = 1024, 2**31 - 1, 65535  # of every GPU here: CUDA C++ Programming Guide, compute capabilities
 _TRIPLE = re.compile(r"\s*\(?\s*\d+(?:\s*[x,\s]\s*\d+)*\s*\)?\s*")
+_CAST = re.compile(r"\([a-z ]+\)(?=-?\d)")
 MOST = 1e24  # a guess: more bytes, operations or nanoseconds than any launch has
 POSSIBLE = {
     "--smem": (0, 2**31 - 1),
@@ -72,14 +74,16 @@ def with_typed(report: Report | None, typed: Typed, root: Path, kernel_name: str
     if resources:
         profiles, more = _joined(profiles, resources)
         notes += more
-    chosen = [profile for profile in profiles if profile.is_named(kernel_name)]
+    wanted = chosen(profiles, kernel_name)
     sizes = (_triple(typed.grid, "--grid"), _triple(typed.block, "--block"))
     if metrics or any(sizes):
-        names = list(dict.fromkeys(profile.signature or profile.kernel for profile in chosen))
+        names = list(dict.fromkeys(profile.signature or profile.kernel for profile in wanted))
         if len(names) > 1:
-            shown = ", ".join(dict.fromkeys(profile.kernel for profile in chosen[:6]))
-            raise InputError(f"typed values describe one kernel, {report.source} has {len(names)}: {shown}; choose with --kernel-name")
-        profiles = tuple(_add(profile, metrics, attributes, sizes) if profile in chosen else profile for profile in profiles)
+            raise InputError(
+                f"typed values describe one kernel, {report.source} has {len(names)}: {choices(wanted)}; "
+                "choose with --kernel-name and a part of one's name"
+            )
+        profiles = tuple(_add(profile, metrics, attributes, sizes) if profile in wanted else profile for profile in profiles)
     return dataclasses.replace(report, profiles=profiles, notes=report.notes + notes)
 
 
@@ -164,15 +168,22 @@ def _joined(profiles: tuple[Profile, ...], resources: Report) -> tuple[tuple[Pro
             )
         else:
             joined.append(profile)
-            found = f"{len(fitting)} kernels fit" if fitting else "no kernel of that name"
-            notes.append(f"{resources.source}: {found} {profile.kernel}, so its resources are not used")
+            several = f"{len(fitting)} kernels fit {profile.kernel} ({choices(fitting)})"
+            found = several if fitting else f"no kernel of that name {profile.kernel}"
+            notes.append(f"{resources.source}: {found}, so its resources are not used")
     return tuple(joined), tuple(dict.fromkeys(notes))
 
 
 def _fitting(profile: Profile, resources: tuple[Profile, ...]) -> list[Profile]:
-    """Those of the same base name, narrowed by architecture and by registers where both sides have them."""
+    """Those of the same base name, narrowed by template arguments, architecture and registers where both sides have them."""
     found = [other for other in resources if base_name(other.kernel) == base_name(profile.kernel)]
+    found = [other for other in found if _instance(other) == _instance(profile)] or found
     for value in (lambda p: p.compute_capability, lambda p: p.value("launch__registers_per_thread")):
         if value(profile) is not None:
             found = [other for other in found if value(other) in (None, value(profile))]
     return found
+
+
+def _instance(profile: Profile) -> str:
+    """The kernel's name with its template arguments as both the compiler and the profiler can write them: `f<(int)4>` is `f<4>`."""
+    return _CAST.sub("", profile.kernel.removeprefix("void ")).replace(" ", "")

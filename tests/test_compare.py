@@ -110,6 +110,15 @@ def test_what_a_cure_should_have_moved_and_did_not_is_named():
     assert launch.next is not None and (launch.next.bottleneck, launch.next.cures) == ("waste", ("coalescing", "padding"))
 
 
+def test_a_roof_is_not_expected_to_move_and_a_unit_at_its_limit_beside_a_fault_is():
+    full, moved = made("dram-bandwidth", "unit__busy", limit=True), {"dram__bytes.sum": 1e9}
+    guides = [*GUIDES[:2], made("waste", "waste__share", explains=("dram-bandwidth",)), full, GUIDES[3]]
+    for waste, expected in ((0.0, []), (60.0, ["dram-bandwidth", "waste"])):
+        pairs = [(p, diagnose(p, guides)) for p in (profile(**low(unit__busy=90, waste__share=waste), **moved),)]
+        (launch,) = compare(tuple(pairs), tuple(pairs), guides).launches
+        assert sorted(e.bottleneck for e in launch.expectations) == expected
+
+
 def test_noise_is_not_a_movement_and_guides_metrics_come_first():
     old, new = low(waste__share=80, stall__share=50), low(waste__share=20.0, stall__share=51)
     (launch,) = compared(profile(**old, **{"smsp__inst_executed.sum": 100}), profile(**new, **{"smsp__inst_executed.sum": 400})).launches

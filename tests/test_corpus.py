@@ -9,6 +9,7 @@ import pytest
 from indexer.corpus import corpus_files, load_corpus, read_record
 from indexer.records import KIND_TITLES
 from indexer.vocabulary import load_vocabulary
+from retriever.check import check_corpus
 from tests.corpora import PAGES, REPOSITORY, write_corpus
 
 TECHNIQUE = "kernel_wiki/techniques/swizzle.md"
@@ -106,3 +107,13 @@ def test_every_record_of_the_repository_is_valid_and_knows_its_place() -> None:
         assert record.kind in KIND_TITLES
         lines = (REPOSITORY / record.path).read_text(encoding="utf-8").count("\n")
         assert record.location == f"{record.path}:1-{lines}"
+
+
+def test_a_link_to_a_file_that_is_not_there_is_a_problem(tmp_path: Path) -> None:
+    page = (
+        PAGES[TECHNIQUE] + "\nSee [bulk copies](tma-bulk-copy.md#idea), [nothing](gone.md), [a site](https://example.org) and `f[i](x)`.\n"
+    )
+    root = write_corpus(tmp_path, **{TECHNIQUE: page})
+    last = len((root / TECHNIQUE).read_text(encoding="utf-8").splitlines())
+    found, _ = check_corpus(root)
+    assert [line for line in found if "links to" in line] == [f'{TECHNIQUE}:{last}: links to "gone.md", and there is no such file']

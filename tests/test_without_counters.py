@@ -58,7 +58,7 @@ def typed(**facts: object) -> Report:
 def test_ptxas_output_gives_each_kernel_for_each_target() -> None:
     report = read_report(DATA / "ptxas_two_targets.txt")
     assert [(p.kernel, p.compute_capability) for p in report.profiles] == [
-        (name, capability) for capability in ("8.0", "9.0") for name in ("demo::heavy", "indexed", "scale")
+        (name, capability) for capability in ("8.0", "9.0") for name in ("demo::heavy<256, float>", "indexed", "scale")
     ]
     heavy = named(report, "heavy", "9.0")
     values = {name: metric.value for name, metric in heavy.metrics.items()}
@@ -115,7 +115,7 @@ def test_cuobjdump_counts_the_reserved_kilobyte_from_sm_90_on_and_it_is_taken_of
     assert [named(report, "heavy", cc).value("launch__shared_mem_per_block_static") for cc in ("8.0", "9.0")] == [1024, 1024]
     assert named(report, "scale", "9.0").value("launch__shared_mem_per_block_static") == 0
     assert named(report, "indexed", "9.0").value("ptxas__stack_bytes") == 128
-    assert report.notes == ("demo::heavy, indexed: a stack, of spilled registers or of arrays; ptxas -v tells which",)
+    assert report.notes == ("demo::heavy<256, float>, indexed: a stack, of spilled registers or of arrays; ptxas -v tells which",)
 
 
 @pytest.mark.parametrize("file", ["row_sum.json", "kernel_metadata.txt"])
@@ -330,7 +330,7 @@ def test_a_typed_value_that_cannot_be_is_refused(facts: dict, message: str) -> N
 
 def test_typed_values_for_several_kernels_ask_which_one() -> None:
     report = read_report(DATA / "ptxas_two_targets.txt")
-    with pytest.raises(InputError, match="has 3: demo::heavy, indexed, scale; choose with --kernel-name"):
+    with pytest.raises(InputError, match="has 3: demo::heavy<256, float>, indexed, scale; choose with --kernel-name"):
         with_typed(report, Typed(block="256"), ROOT)
     chosen = with_typed(report, Typed(block="256"), ROOT, "scale")
     assert [p.block for p in chosen.profiles if p.kernel == "scale"] == [(256, 1, 1)] * 2

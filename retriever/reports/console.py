@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
-from retriever.reports.console_events import Launch, Remark, Rule, Section, Table, TableRow
+from retriever.reports.body_labels import EACH
+from retriever.reports.console_events import Event, Launch, Rule, Section, Table, TableRow
 from retriever.reports.console_reader import events, first_line
 from retriever.reports.console_rows import is_known, trusted
 from retriever.reports.draft import Draft, Notes, workload_kind
@@ -13,7 +15,7 @@ from retriever.reports.names import metric_name, section_id
 from retriever.reports.profile import Profile, ProfilesAndNotes, RuleMessage
 from retriever.reports.rule_sentences import section_of_rule
 from retriever.reports.source import TextSource
-from retriever.reports.units import NumberStyle, base_unit, is_missing, number_style, scaled
+from retriever.reports.units import NumberStyle, base_unit, is_missing, number_style, own_style, scaled
 
 WHOLE_NUMBERS = frozenset(
     (
@@ -22,6 +24,8 @@ WHOLE_NUMBERS = frozenset(
     )
 )
 """Labels whose values have no decimals, so that a separator in them groups digits."""
+CHARTS = "_"
+"""In the identifiers of charts and tables that belong to another section, as `MemoryWorkloadAnalysis_Tables`; they repeat labels."""
 _ONE_GROUP = re.compile(r"\d{1,3}[.,]\d{3}")
 
 
@@ -40,9 +44,21 @@ def read_console(source: TextSource, first: int) -> ProfilesAndNotes:
     first = first_line(source, first)
     style = number_style(_as_evidence(event) for event in events(source, first) if isinstance(event, TableRow))
     builder = _Builder(style)
-    for event in events(source, first):
-        builder.take(event)
+    for launch in _launches(events(source, first)):
+        builder.take_launch(launch, own_style((_as_evidence(event) for event in launch if isinstance(event, TableRow)), style))
     return builder.profiles(), (style.note, *builder.notes.finish())
+
+
+def _launches(found: Iterator[Event]) -> Iterator[list[Event]]:
+    """Each launch with what stands below it; first what stands above them all."""
+    held: list[Event] = []
+    for event in found:
+        if isinstance(event, Launch) and held:
+            yield held
+            held = []
+        held.append(event)
+    if held:
+        yield held
 
 
 class _Builder:
@@ -56,8 +72,22 @@ class _Builder:
         self._earlier = False
         self._again = False
         """True inside a section that this launch has had before."""
+        self._lines: dict[str, int] = {}
+        """Line by metric of this section's own table; its first metric once more begins a table whose heading is lost."""
+        self._same: list[tuple[str, TableRow, str]] = []
+        """Rows of a section that came again which have the values of this launch: metric, row and unit."""
 
-    def take(self, event: Launch | Section | Table | TableRow | Rule | Remark) -> None:
+    def take_launch(self, launch: list[Event], style: NumberStyle) -> None:
+        """Takes one launch, which writes numbers in its own way, with the metrics that only the sentences of its rules state."""
+        if style.decimal != self._style.decimal:
+            self.notes.add(launch[0].line, f"from here on {style.note}")
+        self._style, begun = style, len(self.drafts)
+        for event in launch:
+            self.take(event)
+        for draft in self.drafts[begun:]:
+            draft.add_stated(style)
+
+    def take(self, event: Event) -> None:
         if isinstance(event, TableRow):
             self._row(event)
         elif isinstance(event, Rule):
@@ -66,6 +96,7 @@ class _Builder:
             self._table = event.name
         elif isinstance(event, Section):
             self._section, self._table = section_id(event.name), ""
+            self._lines, self._same = {}, []
             sections = self._draft(event.line).sections
             self._again = self._section in sections
             sections.setdefault(self._section)
@@ -75,13 +106,12 @@ class _Builder:
             self.notes.add(event.line, event.text)
 
     def profiles(self) -> tuple[Profile, ...]:
-        """The launches read, each with the metrics that only the sentences of its rules state."""
-        for draft in self.drafts:
-            draft.add_stated(self._style)
+        """The launches read."""
         return tuple(draft.finish() for draft in self.drafts)
 
     def _launch(self, event: Launch) -> None:
         self._section, self._table, self._earlier, self._again = "", "", event.earlier, False
+        self._lines, self._same = {}, []
         draft = Draft(event.signature, f"{event.line}:1", event.grid, event.block)
         draft.compute_capability, draft.invocations = event.compute_capability, event.invocations
         draft.process_id, draft.gpu_index = event.process_id, event.gpu_index
@@ -109,23 +139,42 @@ class _Builder:
             self.notes.add(event.line, f'"{event.label}" left out: it belongs to another section, whose heading is lost')
             return
         draft = self._draft(event.line)
-        if self._again and self._differs(draft, name, event.cell, unit):
-            draft = self._next_unnamed(event.line)
+        own_table = not self._table and CHARTS not in self._section
+        if own_table and name == next(iter(self._lines), None) and not name.endswith(EACH):
+            self._again, self._lines, self._same = True, {}, []
+        if self._differs(draft, name, event.cell, unit):
+            if self._again:
+                draft = self._next_unnamed(event.line)
+            elif own_table and name in self._lines:
+                self.notes.add(event.line, f'"{event.label}" left out: line {self._lines[name]} has another value of the same launch')
+        elif self._again:
+            self._same.append((name, event, unit))
+        if own_table:
+            self._lines.setdefault(name, event.line)
         draft.add(name, event.cell, unit, f"{event.line}:{event.column}", self._style)
 
     def _differs(self, draft: Draft, name: str, cell: str, unit: str) -> bool:
+        before = draft.metrics.get(name)
+        if before is None:
+            return False
         base, factor = base_unit(unit)
-        value, before = self._style.number(cell, base), draft.metrics.get(name)
-        return value is not None and before is not None and before.value != scaled(value, factor)
+        value = self._style.number(cell, base)
+        return value is not None and before.value != scaled(value, factor)
 
     def _next_unnamed(self, line: int) -> Draft:
-        """The launch of a section that comes again with other values: its kernel line is lost."""
+        """The launch of a section that comes again with other values: its kernel line is lost. Rows with equal values are its own too."""
+        line = self._same[0][1].line if self._same else line
         self.notes.add(
-            line, f"section {self._section} comes again with other values, so another launch begins here; its kernel has no name"
+            line,
+            f"{f'section {self._section}' if self._section else 'a table'} comes again with other values, so another launch begins here; "
+            "its kernel has no name",
         )
-        self.drafts.append(Draft("", f"{line}:1", sections={self._section: None}))
-        self._again = False
-        return self.drafts[-1]
+        draft = Draft("", f"{line}:1", sections={self._section: None})
+        for name, row, unit in self._same:
+            draft.add(name, row.cell, unit, f"{row.line}:{row.column}", self._style)
+        self.drafts.append(draft)
+        self._again, self._same = False, []
+        return draft
 
     def _rule(self, event: Rule) -> None:
         speedup = self._style.number(event.speedup, "%") if event.speedup else None

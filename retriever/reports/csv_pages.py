@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, groupby, islice
 
 from retriever.reports.csv_rows import VALUE_COLUMNS, Row, header_of, is_identity, page_of, rows
 from retriever.reports.details_page import DetailsPage
@@ -13,9 +13,10 @@ from retriever.reports.raw_page import RawPage
 from retriever.reports.source import TextSource
 from retriever.reports.source_lines import Block, with_lines
 from retriever.reports.source_page import SAMPLE_COLUMNS, SourcePage
-from retriever.reports.units import NumberStyle, number_style
+from retriever.reports.units import NumberStyle, number_style, own_style
 
 STYLE_SAMPLE_ROWS = 4000  # rows of a page read for the number style; beyond it a file without one telling number is not worth a pass
+PAGE_SAMPLE_CELLS = 20_000  # a guess: cells of one page looked at for its own style, some rows of a raw page and a launch of a details page
 
 
 def read_csv(source: TextSource, first: int) -> ProfilesAndNotes:
@@ -26,20 +27,39 @@ def read_csv(source: TextSource, first: int) -> ProfilesAndNotes:
 
 def read_pages(source: TextSource, first: int) -> tuple[list[Profile], list[Block], Notes, NumberStyle]:
     """The launches of the raw and details pages, the blocks of the source page, the notes, and how numbers are written."""
-    style = number_style(_value_cells(source, first))
+    style = number_style(_value_cells(rows(source, first)))
     notes = Notes()
     profiles: list[Profile] = []
     lines = SourcePage(style)
-    page: RawPage | DetailsPage | SourcePage | None = None
-    for row in rows(source, first):
-        if row.is_header:
-            profiles += page.finish() if isinstance(page, (RawPage, DetailsPage)) else ()
-            page = _page(row, style, notes, lines)
-        elif page or (header := header_of(row.cells)):
-            page = page or DetailsPage(Row(row.line, header, is_header=True), style, notes)
+    before = style.decimal
+    for header, found in _pages(rows(source, first)):
+        sample = list(islice(found, 1 + PAGE_SAMPLE_CELLS // len(header.cells)))
+        own = own_style(_value_cells(iter((header, *sample))), style)
+        if own.decimal != before:
+            notes.add(header.line, f"from here on {own.note}")
+        before, page = own.decimal, _page(header, own, notes, lines)
+        for row in chain(sample, found):
             page.add(row)
-    profiles += page.finish() if isinstance(page, (RawPage, DetailsPage)) else ()
+        profiles += page.finish() if isinstance(page, (RawPage, DetailsPage)) else ()
     return profiles, lines.blocks, notes, style
+
+
+def _pages(found: Iterator[Row]) -> Iterator[tuple[Row, Iterator[Row]]]:
+    """Each header with the rows under it; rows above the first get the header that they lost, from the first that shows it."""
+    seen = 0
+
+    def page_number(row: Row) -> int:
+        nonlocal seen
+        seen += row.is_header
+        return seen
+
+    for _, group in groupby(found, page_number):
+        under = iter(group)
+        for row in under:
+            if row.is_header:
+                yield row, under
+            elif header := header_of(row.cells):
+                yield Row(row.line, header, is_header=True), chain((row,), under)
 
 
 def _page(header: Row, style: NumberStyle, notes: Notes, lines: SourcePage) -> RawPage | DetailsPage | SourcePage:
@@ -50,10 +70,10 @@ def _page(header: Row, style: NumberStyle, notes: Notes, lines: SourcePage) -> R
     return RawPage(header, style, notes) if kind == "csv-raw" else DetailsPage(header, style, notes)
 
 
-def _value_cells(source: TextSource, first: int) -> Iterator[str]:
+def _value_cells(found: Iterator[Row]) -> Iterator[str]:
     """The cells that hold metric values, for finding out the number style."""
     fields: list[int] = []
-    for row in islice(rows(source, first), STYLE_SAMPLE_ROWS):
+    for row in islice(found, STYLE_SAMPLE_ROWS):
         if row.is_header:
             kind = page_of(row.cells)
             fields = [at for at, name in enumerate(row.cells) if _holds_values(name, str(kind))]

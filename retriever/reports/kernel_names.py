@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from retriever.reports.template_arguments import arguments_of
+
 _NAME = re.compile(r"(\d+)(.*)", re.DOTALL)
 
 
@@ -12,12 +14,23 @@ def readable(name: str) -> str:
 
     Any other name, `extern "C"` and demangled ones too, and a mangled one of a form that is not read here, comes back as it is.
     """
+    return _read(name)[0]
+
+
+def instance_name(name: str) -> str:
+    """The same with the template arguments, `demo::heavy<256, float>`, unless they have a form that is not read here."""
+    plain, rest = _read(name)
+    return plain + (arguments_of(rest) or "")
+
+
+def _read(name: str) -> tuple[str, str]:
+    """The readable name, and what of a mangled one stands behind it."""
     if not name.startswith("_Z"):
-        return name
+        return name, ""
     rest = name[2:]
     nested = rest.startswith("N")
     parts, rest = _parts(rest[1:] if nested else rest, nested)
-    return "::".join(parts) if parts else name
+    return ("::".join(parts), rest) if parts else (name, "")
 
 
 def _parts(rest: str, nested: bool) -> tuple[list[str], str]:

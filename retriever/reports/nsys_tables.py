@@ -1,17 +1,22 @@
-"""Tables of `nsys stats`: the kernel summary and the GPU trace, as CSV or text, by the column names of 2020 to 2026."""
+"""Tables of `nsys stats`: the kernel summary and the GPU trace, as CSV or text, by the column names of 2020 to 2026.
+
+A spreadsheet of another locale writes that CSV with semicolons and decimal commas; such a file is read as well.
+"""
 
 from __future__ import annotations
 
 import csv
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 
 from indexer.errors import InputError
+from retriever.reports.csv_rows import delimiter_of
 from retriever.reports.launch_times import Launch, Total, profiles_of, totals
 from retriever.reports.profile import ProfilesAndNotes
 from retriever.reports.source import TextSource
-from retriever.reports.units import base_unit
+from retriever.reports.units import NumberStyle, base_unit, number_style
 
 FORM_NAME = "nsys stats"
 _GAP = re.compile(r"\s{2,}")
@@ -20,10 +25,13 @@ _NOT_KERNELS = {"Operation", "Range", "Style", "Num Calls", "NVTX Range", "Count
 """Columns of the other summaries, which have the same times."""
 _NO_KERNEL = re.compile(r"^\[?CUDA mem|^\[?CUDA memset|^Mem(?:cpy|set)")
 
+STYLE_ROWS = 1000  # a guess: rows read for the number style; a summary's first row shows it by its share of time
 BINARY_BYTES = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 """Units that Nsight Compute never prints."""
 MEGABYTES = ("MB", "MiB")
 """Units of shared memory in which three decimals leave 500 bytes open."""
+AS_WRITTEN = number_style(())
+"""A point for decimals, as nsys writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +45,7 @@ class _Table:
     units: dict[str, str]
     cells: Callable[[str], list[str]]
     """Cuts one line."""
+    style: NumberStyle = AS_WRITTEN
 
     def text(self, row: list[str], name: str) -> str:
         place = self.columns.get(name)
@@ -47,10 +56,8 @@ class _Table:
         for name in names:
             cell, unit = self.text(row, name), self.units.get(name, "")
             if cell[:1].isdigit():
-                try:
-                    return float(cell.replace(",", "")) * (BINARY_BYTES.get(unit) or base_unit(unit)[1])
-                except ValueError:
-                    return None
+                value = self.style.number(cell, unit)
+                return value if value is None else value * (BINARY_BYTES.get(unit) or base_unit(unit)[1])
         return None
 
 
@@ -63,10 +70,15 @@ def _head(line: str) -> _Table | None:
     line = line.strip().strip("|").strip()
     if not line.startswith(("Time", '"Time', "Start", '"Start')):
         return None
-    if "," in line:
-        return _table(next(csv.reader([line])), lambda text: next(csv.reader([text.strip()]), []))
+    delimiter = delimiter_of(line)
+    if delimiter in line:
+        return _table(_split(line, delimiter), lambda text: _split(text.strip(), delimiter))
     names = _GAP.split(line)
     return _table(names, lambda text: _GAP.split(text.strip().strip("|").strip(), len(names) - 1))
+
+
+def _split(line: str, delimiter: str) -> list[str]:
+    return next(csv.reader([line], delimiter=delimiter), [])
 
 
 def _table(names: list[str], cells: Callable[[str], list[str]]) -> _Table | None:
@@ -88,7 +100,8 @@ def read_nsys(source: TextSource, first: int) -> ProfilesAndNotes:
     launches: list[Launch] = []
     summed: list[Total] = []
     coarse = False
-    for number, table, row in _rows(source, first):
+    style = number_style(cell for _, _, row in islice(_rows(source, first), STYLE_ROWS) for cell in row)
+    for number, table, row in _rows(source, first, style):
         if table.kind == "trace":
             launch = _launch(table, row, number)
             launches += [launch] if launch else []
@@ -99,6 +112,8 @@ def read_nsys(source: TextSource, first: int) -> ProfilesAndNotes:
     if not found:
         raise InputError(f"{source.name}:{first}: a table of nsys without a row of a kernel; trace a program that launches one")
     profiles, notes = profiles_of(found, f"{FORM_NAME}, {'GPU trace' if launches else 'kernel summary'}")
+    if style.decimal != AS_WRITTEN.decimal:
+        notes += (style.note,)
     if coarse:
         notes += ("shared memory is printed in MB with three decimals, so the block limit by it is approximate",)
     if not launches:
@@ -106,13 +121,13 @@ def read_nsys(source: TextSource, first: int) -> ProfilesAndNotes:
     return profiles, notes
 
 
-def _rows(source: TextSource, first: int) -> Iterator[tuple[int, _Table, list[str]]]:
+def _rows(source: TextSource, first: int, style: NumberStyle = AS_WRITTEN) -> Iterator[tuple[int, _Table, list[str]]]:
     """The rows of every kernel table in the file."""
     table: _Table | None = None
     spans: list[tuple[int, int]] = []
     for number, line in source.lines(first):
         if head := _head(line):
-            table, spans = head, []
+            table, spans = replace(head, style=style), []
         elif not line.strip():
             table = None if spans else table  # a CSV may have blank lines, a text table ends with one
         elif table and re.fullmatch(r"[\s|-]*-{3,}[\s|-]*", line):

@@ -98,10 +98,6 @@ class Profile:
     gpu_index: str = ""
     """The GPU's number on its machine, where the report says it."""
 
-    def is_named(self, part: str | None) -> bool:
-        """Whether the kernel's name contains `part`, in any case; true without one."""
-        return not part or part.lower() in self.kernel.lower()
-
     def value(self, name: str) -> float | None:
         """The metric's value in base units; None when the report does not have it."""
         metric = self.metrics.get(name)

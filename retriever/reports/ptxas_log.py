@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from retriever.reports.kernel_names import kernel_name, readable
+from retriever.reports.kernel_names import instance_name, kernel_name, readable
 from retriever.reports.profile import Metric, Profile, ProfilesAndNotes, RuleMessage
 from retriever.reports.source import TextSource
 from retriever.reports.weak_form import FORM, capability_of
@@ -45,7 +45,7 @@ class _Entry:
         if serialized:
             self.metrics["ptxas__wgmma_serialized"] = Metric(1.0, "", serialized[0].location)
         return Profile(
-            kernel=kernel_name(readable(self.name)).removeprefix("void "),
+            kernel=kernel_name(instance_name(self.name)).removeprefix("void "),
             signature=self.name,
             compute_capability=capability_of(self.arch),
             metrics=self.metrics,

@@ -11,6 +11,7 @@ from retriever.reports.console import read_console
 from retriever.reports.console_events import heading, launch_line, section_name, shows_a_launch
 from retriever.reports.csv_pages import read_csv, read_pages
 from retriever.reports.csv_rows import details_cells, header_cells, page_of
+from retriever.reports.diff_sides import both, sides_of
 from retriever.reports.names import is_section
 from retriever.reports.profile import Profile, ProfilesAndNotes, Report
 from retriever.reports.rep_file import read_rep
@@ -73,7 +74,7 @@ def read_report(path_or_text: str | Path, source_name: str | None = None) -> Rep
     """The launches of a report given by path, or by text when the string has a newline.
 
     Text may be packed (gzip, bzip2, xz, a zip or tar of one file), and `-` is standard input. `source_name` replaces the path in
-    messages. A truncated report gives what is whole, with notes.
+    messages. A truncated report gives what is whole, with notes. A diff of two reports gives the launches of both, named `A: ` and `B: `.
 
     Raises:
         InputError: the file cannot be read, is no report of Nsight Compute and none of the forms without counters, or has no metric in it.
@@ -82,6 +83,21 @@ def read_report(path_or_text: str | Path, source_name: str | None = None) -> Rep
     if source.binary:
         profiles, notes = read_rep(source)
         return Report(source.name, "ncu-rep", tuple(map(with_absent_counters, profiles)), notes)
+    return _of_both_sides(source) or _of_text(source)
+
+
+def _of_both_sides(source: TextSource) -> Report | None:
+    """The two reports of a diff; None for any other text, and for a patch that has a report on one side only."""
+    sides = sides_of(source)
+    if sides is None:
+        return None
+    try:
+        return both(source, *map(_of_text, sides))
+    except InputError:
+        return None
+
+
+def _of_text(source: TextSource) -> Report:
     if other := read_at_once(source):
         return _counters_beside(source, other) or other
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from retriever.reports.kernel_names import readable
+from retriever.reports.kernel_names import instance_name
 from retriever.reports.profile import Metric, Profile, ProfilesAndNotes
 from retriever.reports.source import TextSource
 from retriever.reports.weak_form import FORM, capability_of
@@ -57,4 +57,4 @@ def _profile(name: str, arch: str, usage: re.Match[str], constant: re.Match[str]
     if constant:
         metrics["ptxas__constant_bytes"] = Metric(int(constant[1]), "byte", place)
     attributes = {FORM: "cuobjdump --dump-resource-usage"} | ({"ptxas__target": arch} if arch else {})
-    return Profile(readable(name), name, compute_capability=capability, metrics=metrics, attributes=attributes, location=place)
+    return Profile(instance_name(name), name, compute_capability=capability, metrics=metrics, attributes=attributes, location=place)

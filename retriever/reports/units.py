@@ -146,7 +146,7 @@ def is_missing(cell: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class NumberStyle:
-    """How one file writes numbers: `decimal` is the decimal sign, the other of `.` and `,` groups digits."""
+    """How one file or launch writes numbers: `decimal` is the decimal sign, the other of `.` and `,` groups digits."""
 
     decimal: str
     note: str
@@ -200,6 +200,17 @@ def number_style(cells: Iterable[str]) -> NumberStyle:
 
     `cells` is read no further than needed.
     """
+    return _style(*_votes(cells))
+
+
+def own_style(cells: Iterable[str], others: NumberStyle) -> NumberStyle:
+    """The style of one launch: its own where its telling numbers agree, else that of the file, `others`."""
+    points, commas = _votes(cells)
+    return _style(points, commas) if bool(points) != bool(commas) else others
+
+
+def _votes(cells: Iterable[str]) -> tuple[int, int]:
+    """How many of the first telling numbers have a point for decimals, and how many a comma."""
     votes = {".": 0, ",": 0}
     for cell in cells:
         token = cell.translate(GROUP_SPACES)
@@ -208,7 +219,7 @@ def number_style(cells: Iterable[str]) -> NumberStyle:
             votes[sign] += 1
             if sum(votes.values()) >= ENOUGH_VOTES:
                 break
-    return _style(votes["."], votes[","])
+    return votes["."], votes[","]
 
 
 def _style(points: int, commas: int) -> NumberStyle:
