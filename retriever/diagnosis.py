@@ -119,6 +119,11 @@ class Diagnosis:
     """Options for ncu that would decide the rest: `--section WarpStateStats --page raw --csv`; empty when nothing is open."""
 
     @property
+    def is_provisional(self) -> bool:
+        """Whether something is named while guides stay open that may name another first."""
+        return bool(self.missing) and any(bottleneck.id != NO_USABLE_DATA for bottleneck in self.bottlenecks)
+
+    @property
     def pointers(self) -> tuple[Undecided, ...]:
         """Undecided guides that a report with no usable data points to all the same."""
         return tuple(item for item in self.missing if item.evidence)

@@ -15,7 +15,7 @@ from typing import Any
 
 from indexer.errors import InputError
 from indexer.records import GuideRecord
-from retriever.diagnosis import NO_USABLE_DATA, WELL_OPTIMIZED, Diagnosis, diagnose
+from retriever.diagnosis import WELL_OPTIMIZED, Diagnosis, diagnose
 from retriever.labels import FOLDER, Label, load_labels, report_manifest
 from retriever.reports.derive import with_derived
 from retriever.reports.kernel_names import base_name
@@ -40,8 +40,8 @@ class Verdict:
     """What the diagnosis names first: a fault, else, where one was planted, the roof; else `well-optimized` or `(nothing)`."""
     right: bool
     undecided: bool
-    """The report lacks what it would take to name the planted bottleneck, and the answer says so: nothing is named first, or what is named
-    may come from it."""
+    """The report lacks what it would take to name the planted bottleneck, and the answer says so: it is provisional for want of that
+    one, or what it names may come from there."""
     faults: tuple[str, ...]
     """Everything named that is neither `well-optimized` nor the roof of such a kernel."""
     false_leads: tuple[str, ...]
@@ -124,7 +124,7 @@ def judge(kernel: str, form: str, label: Label, diagnosis: Diagnosis) -> Verdict
         planted,
         first,
         right=not faults if label.is_good else first == planted,
-        undecided=planted in (lacks if first in (NOTHING, WELL_OPTIMIZED, NO_USABLE_DATA) else doubted),
+        undecided=planted in lacks | doubted,
         faults=faults,
         false_leads=tuple(id for id in label.never if id in faults),
         second_missed=tuple(id for id in label.planted[1:] if id not in faults),

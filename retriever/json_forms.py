@@ -79,6 +79,7 @@ def diagnosis_json(diagnosis: Diagnosis, profile: Profile | None = None, gpu: Gp
             }
             for item in diagnosis.missing
         ],
+        "provisional": diagnosis.is_provisional,
         "collect_next": diagnosis.collect_next,
     }
     if profile:

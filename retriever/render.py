@@ -130,7 +130,8 @@ def diagnosis_text(diagnoses: tuple[Diagnosis, ...], *, heading: str = "## Diagn
             lines.append("- no signature of the guides holds")
         lines += [f"- {pointer_text(item)}" for item in diagnosis.pointers]
         if diagnosis.missing:
-            lines.append(f"- not decided for lack of metrics: {', '.join(item.bottleneck for item in diagnosis.missing)}")
+            head = "provisional, since these are not decided" if diagnosis.is_provisional else "not decided"
+            lines.append(f"- {head} for lack of metrics: {', '.join(item.bottleneck for item in diagnosis.missing)}")
     return "\n".join(lines)
 
 

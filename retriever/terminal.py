@@ -89,7 +89,8 @@ def print_diagnoses(pairs: tuple[Diagnosed, ...], gpus: list[Gpu | None]) -> Non
         for item in diagnosis.pointers:
             out.print(Text(f"  {pointer_text(item)}", style="yellow"), soft_wrap=True)
         if diagnosis.missing:
-            out.print(Text(f"  not decided: {', '.join(item.bottleneck for item in diagnosis.missing)}", style="dim"))
+            head = "provisional, since these are not decided" if diagnosis.is_provisional else "not decided"
+            out.print(Text(f"  {head}: {', '.join(item.bottleneck for item in diagnosis.missing)}", style="dim"))
         if diagnosis.collect_next:
             whole = diagnosis.collect_next == RAW_PAGE
             step = "every section is there; print its metrics: ncu --import REPORT.ncu-rep" if whole else "collect next: ncu"

@@ -319,6 +319,13 @@ def test_a_basic_report_says_which_metrics_and_sections_would_decide_the_rest(gu
     )
 
 
+def test_what_a_basic_report_names_is_provisional(guides):
+    named_something = diagnose(profile(BASIC | {"launch__grid_size": 16}), guides)
+    assert named(named_something) == ["small-grid"] and named_something.is_provisional
+    for settled in (profile(HEALTHY), profile(HEALTHY | FIRES["shared-bank-conflict"]), profile({})):
+        assert not diagnose(settled, guides).is_provisional
+
+
 def test_a_counter_the_gpu_does_not_have_is_not_asked_for_again(guides):
     metrics = {name: value for name, value in HEALTHY.items() if name != DRAM}
     diagnosis = diagnose(profile(metrics, unavailable=(DRAM,)), guides)
