@@ -49,11 +49,13 @@ def _links(corpus: Corpus) -> Iterator[str]:
     """Ids in backquotes and in front matter and files that a page links to must exist; no page may name a place on somebody's machine."""
     for record in corpus.records.values():
         text = (corpus.root / record.path).read_text(encoding="utf-8")
+        fenced = False
         for number, line in enumerate(text.splitlines(), start=1):
+            fenced ^= line.lstrip().startswith("```")
             for id in _LINK.findall(line):
                 if id not in corpus.records:
                     yield f'{record.path}:{number}: no entry "{id}"{did_you_mean(id, list(corpus.records))}'
-            for target in _PATH_LINK.findall(re.sub(r"`[^`]*`", "", line)):
+            for target in () if fenced else _PATH_LINK.findall(re.sub(r"`[^`]*`", "", line)):
                 if not (corpus.root / record.path).parent.joinpath(target).exists():
                     yield f'{record.path}:{number}: links to "{target}", and there is no such file'
             if _MACHINE_PATH.search(line):

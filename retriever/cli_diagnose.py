@@ -155,7 +155,7 @@ def _compare(core: Warplore, asked: Asked) -> None:
     else:
         print_comparison(comparison)
     if asked.plot and not comparison.launches:
-        _warn("--plot: no launch of one report matches one of the other, so there is nothing to draw side by side")
+        _say("--plot: no launch of one report matches one of the other, so there is nothing to draw side by side")
     elif asked.plot:
         pair = comparison.launches[0]
         _plot_pair(asked.plot, pair.before, pair.after, (named or core.gpu_of(pair.before), named or core.gpu_of(pair.after)))
@@ -168,7 +168,7 @@ def _plot_longest(path: Path, profiles: list[Profile], gpus: list[Gpu | None]) -
 
     place = max(range(len(profiles)), key=lambda i: (profiles[i].value("gpu__time_duration.sum") or 0.0, -i))
     if _drawn(path, lambda: draw(path, profiles[place], gpus[place])) and len(profiles) > 1:
-        _warn(f"drawn is the longest of {len(profiles)} launches; --kernel-name chooses")
+        _say(f"drawn is the longest of {len(profiles)} launches; --kernel-name chooses")
 
 
 def _plot_pair(path: Path, before: Profile, after: Profile, gpus: tuple[Gpu | None, Gpu | None]) -> None:
@@ -184,19 +184,19 @@ def _drawn(path: Path, draw: Callable[[], tuple[str, ...]]) -> bool:
     try:
         missing = draw()
     except NothingToDrawError as nothing:
-        _warn(str(nothing))
+        _say(str(nothing))
         return False
-    _warn(f"wrote {path}")
+    _say(f"wrote {path}")
     for note in missing:
-        _warn(f"not drawn: {note}")
+        _say(f"not drawn: {note}")
     return True
 
 
-def _warn(line: str) -> None:
+def _say(line: str) -> None:
     print(f"warplore: {line}", file=sys.stderr)
 
 
 def _print_notes(*reports: Report) -> None:
     for report in reports:
         for note in report.notes:
-            _warn(f"{f'{report.source}: ' if len(reports) > 1 else ''}{note}")
+            _say(f"{f'{report.source}: ' if len(reports) > 1 else ''}{note}")

@@ -119,7 +119,7 @@ def _compare(pair: Pair, guides: dict[str, GuideRecord]) -> LaunchComparison:
     expected = [
         expectation
         for bottleneck in first.bottlenecks
-        if bottleneck.id not in (WELL_OPTIMIZED, *roofs) and bottleneck.guide in guides
+        if bottleneck.id not in roofs and bottleneck.guide in guides
         for expectation in expectations(guides[bottleneck.guide], bottleneck, left, right)
     ]
     return LaunchComparison(

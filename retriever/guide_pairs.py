@@ -34,13 +34,13 @@ class GuidePair:
     gpu: str
     severity_before: float
     severity_after: float
-    """0 where the diagnosis no longer names the bottleneck."""
+    """0 where the diagnosis no longer names the bottleneck, or only as the roof of a kernel without a fault."""
     next: str
     """What the diagnosis names first afterwards; empty when nothing."""
 
     @property
     def proves(self) -> bool:
-        """The diagnosis names the bottleneck before and not after, and the cure is faster."""
+        """The diagnosis names the bottleneck before and after it no longer as a fault, and the cure is faster."""
         return self.severity_before > 0 and self.severity_after == 0 and self.gain > 1
 
 

@@ -44,7 +44,7 @@ def at_least(node: Node, lookup: Lookup) -> float | None:
     if node.kind in ("max", "first"):
         values = [value for part in node.parts if metric_names(part) and (value := at_least(part, lookup)) is not None]
         return None if not values else max(values) if node.kind == "max" else values[0]
-    if node.kind in "*/" and not metric_names(node.parts[1]):  # a scale
+    if node.kind in ("*", "/") and not metric_names(node.parts[1]):  # a scale
         value = at_least(node.parts[0], lookup)
         return None if value is None else evaluate(Node(node.kind, parts=(Node("number", number=value), node.parts[1])), lookup).value
     return evaluate(node, lookup).value

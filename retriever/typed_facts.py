@@ -168,9 +168,9 @@ def _joined(profiles: tuple[Profile, ...], resources: Report) -> tuple[tuple[Pro
             )
         else:
             joined.append(profile)
-            several = f"{len(fitting)} kernels fit {profile.kernel} ({choices(fitting)})"
-            found = several if fitting else f"no kernel of that name {profile.kernel}"
-            notes.append(f"{resources.source}: {found}, so its resources are not used")
+            fit = f"{len(fitting)} kernels fit" if fitting else "no kernel of that name:"
+            among = f" ({choices(fitting)})" if fitting else ""
+            notes.append(f"{resources.source}: {fit} {profile.kernel}{among}, so its resources are not used")
     return tuple(joined), tuple(dict.fromkeys(notes))
 
 

@@ -34,6 +34,12 @@ def test_a_second_table_without_its_heading_is_another_launch_with_its_equal_val
     assert any(note.startswith("line 15: section SpeedOfLight comes again with other values") for note in report.notes)
 
 
+def test_a_metric_that_only_the_second_table_has_is_of_the_second_launch_alone() -> None:
+    shorter = "".join(line for line in FIRST.splitlines(True) if "Memory Throughput" not in line)
+    report = read_report(KERNEL.format("scale") + SPEED + HEAD + shorter + DASHES + "\n" + HEAD + FIRST.replace("35.36", "12.20") + DASHES)
+    assert values(report) == [35360, 12200] and values(report, MEMORY) == [None, 66.15]
+
+
 def test_a_second_table_that_lost_its_frame_is_another_launch_too() -> None:
     report = read_report(KERNEL.format("scale") + SPEED + HEAD + FIRST + SECOND + FIRST)
     assert values(report) == [35360, 12200, 35360]

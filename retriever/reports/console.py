@@ -75,7 +75,7 @@ class _Builder:
         self._lines: dict[str, int] = {}
         """Line by metric of this section's own table; its first metric once more begins a table whose heading is lost."""
         self._same: list[tuple[str, TableRow, str]] = []
-        """Rows of a section that came again which have the values of this launch: metric, row and unit."""
+        """Rows of a section that came again in which nothing differs from this launch: metric, row and unit."""
 
     def take_launch(self, launch: list[Event], style: NumberStyle) -> None:
         """Takes one launch, which writes numbers in its own way, with the metrics that only the sentences of its rules state."""
@@ -162,16 +162,22 @@ class _Builder:
         return value is not None and before.value != scaled(value, factor)
 
     def _next_unnamed(self, line: int) -> Draft:
-        """The launch of a section that comes again with other values: its kernel line is lost. Rows with equal values are its own too."""
+        """The launch of a section that comes again with other values: its kernel line is lost.
+
+        The rows before the first that differs are its own too; metrics that only they gave are taken back from the launch before.
+        """
         line = self._same[0][1].line if self._same else line
         self.notes.add(
             line,
             f"{f'section {self._section}' if self._section else 'a table'} comes again with other values, so another launch begins here; "
             "its kernel has no name",
         )
-        draft = Draft("", f"{line}:1", sections={self._section: None})
+        draft, before = Draft("", f"{line}:1", sections={self._section: None}), self.drafts[-1]
         for name, row, unit in self._same:
-            draft.add(name, row.cell, unit, f"{row.line}:{row.column}", self._style)
+            place = f"{row.line}:{row.column}"
+            draft.add(name, row.cell, unit, place, self._style)
+            if name in before.metrics and before.metrics[name].location == place:
+                del before.metrics[name]
         self.drafts.append(draft)
         self._again, self._same = False, []
         return draft
