@@ -110,10 +110,8 @@ def test_every_record_of_the_repository_is_valid_and_knows_its_place() -> None:
 
 
 def test_a_link_to_a_file_that_is_not_there_is_a_problem(tmp_path: Path) -> None:
-    page = (
-        PAGES[TECHNIQUE] + "\nSee [bulk copies](tma-bulk-copy.md#idea), [nothing](gone.md), [a site](https://example.org) and `f[i](x)`.\n"
-    )
-    root = write_corpus(tmp_path, **{TECHNIQUE: page})
+    links = "\nSee [bulk copies](tma-bulk-copy.md#idea), [nothing](gone.md), [a site](https://example.org) and `f[i](x)`.\n"
+    root = write_corpus(tmp_path, **{TECHNIQUE: PAGES[TECHNIQUE] + links + "\n```\n[&](T) {}\n```\n"})
     last = len((root / TECHNIQUE).read_text(encoding="utf-8").splitlines()) - 4
     found, _ = check_corpus(root)
     assert [line for line in found if "links to" in line] == [f'{TECHNIQUE}:{last}: links to "gone.md", and there is no such file']
