@@ -169,6 +169,10 @@ def _fold(name: str) -> str:
 _CAPABILITY = re.compile(r"^(?:sm|compute|cc|sm_|compute_|cc_)?[ _]?(\d{1,2})\.?(\d)([af]?)$", re.IGNORECASE)
 
 
+def _version(capability: str) -> tuple[int, ...]:
+    return tuple(map(int, capability.split(".")))
+
+
 def resolve_gpu(name: str, table: GpuTable) -> Gpu:
     """The GPU that `name` means: a product name in any usual spelling, or a compute capability (`9.0`, `sm_90a`, `90`).
 
@@ -184,6 +188,9 @@ def resolve_gpu(name: str, table: GpuTable) -> Gpu:
     if match and (key := f"{match[1]}.{match[2]}") in table.compute_capabilities:
         sm = key.replace(".", "")
         return Gpu(id=f"sm_{sm}", compute_capability=key, capability=table.compute_capabilities[key], product=None, asked=name)
+    first = min(table.compute_capabilities, key=_version)
+    if match and _version(key := f"{match[1]}.{match[2]}") < _version(first):
+        raise InputError(f'unknown GPU "{name}": compute capability {key} is too old; the table begins with compute capability {first}')
     # The plain ratio over folded names: the partial one ties on "RTX" alone and puts RTX 2080 Ti before RTX 4090 for "RTX 4099".
     found = process.extract(wanted, {id: _fold(id) for id in table.gpus}, scorer=fuzz.ratio, limit=3, score_cutoff=40)
     close = [id for _, _, id in found] or sorted(table.compute_capabilities)[:6]

@@ -6,12 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from indexer.records import GuideRecord
-from retriever.diagnosis import WELL_OPTIMIZED, Diagnosed, Diagnosis
+from retriever.diagnosis import NO_USABLE_DATA, WELL_OPTIMIZED, Diagnosed, Diagnosis
 from retriever.lookup import lookup_of
 from retriever.metric_expressions import Lookup
-from retriever.movements import Expectation, Movement, expectations, movements
+from retriever.movements import Expectation, Movement, counters, expectations, movements
 from retriever.operations import operations
-from retriever.pairing import Pair, pair_launches
+from retriever.pairing import Pair, block_size, grid_size, pair_launches
+from retriever.pointer_fates import PointerFate, pointer_fates
 from retriever.quantities import quantity, ratio_text
 from retriever.reports.profile import Profile
 
@@ -86,6 +87,8 @@ class LaunchComparison:
     times: Times
     fates: tuple[Fate, ...]
     """Those that stayed, came, went and are undecided, each by severity."""
+    pointers: tuple[PointerFate, ...]
+    """Where a report has no usable data: what its counters point to all the same."""
     movements: tuple[Movement, ...]
     expectations: tuple[Expectation, ...]
     """Of the faults: nobody cures a roof, of either side."""
@@ -128,10 +131,11 @@ def _compare(pair: Pair, guides: dict[str, GuideRecord]) -> LaunchComparison:
         pair.how,
         _times(left, right),
         fates,
-        movements(left, right, shown),
+        pointer_fates(first, second, left, right),
+        counters(old, new) if _is_blind(first) and _is_blind(second) else movements(left, right, shown),
         tuple(expected),
         _next(second),
-        (*_other_gpu(old, new), *_other_work(old, new, left, right), *_lacking(left, right, first, second)),
+        (*_other_gpu(old, new), *_other_launch(old, new), *_other_work(left, right), *_lacking(left, right, first, second)),
     )
 
 
@@ -143,7 +147,7 @@ def _fates(first: Diagnosis, second: Diagnosis) -> tuple[Fate, ...]:
     old, new = ({b.id: b for b in diagnosis.bottlenecks} for diagnosis in (first, second))
     open_now = {item.bottleneck for item in second.missing}
     fates = []
-    for id in dict.fromkeys((*new, *old)):
+    for id in dict.fromkeys(id for id in (*new, *old) if id != NO_USABLE_DATA):
         was, now = old.get(id), new.get(id)
         outcome = ("stayed" if was else "came") if now else "undecided" if id in open_now else "went"
         best = now or was
@@ -153,6 +157,10 @@ def _fates(first: Diagnosis, second: Diagnosis) -> tuple[Fate, ...]:
     return tuple(sorted(fates, key=lambda fate: (order.index(fate.outcome), -(fate.after or fate.before or 0), fate.id)))
 
 
+def _is_blind(diagnosis: Diagnosis) -> bool:
+    return any(bottleneck.id == NO_USABLE_DATA for bottleneck in diagnosis.bottlenecks)
+
+
 def _next(second: Diagnosis) -> Step | None:
     if not second.bottlenecks:
         return None
@@ -160,7 +168,9 @@ def _next(second: Diagnosis) -> Step | None:
     if first.id == WELL_OPTIMIZED:
         roofs = ", ".join(b.id for b in second.bottlenecks if b.is_roof) or "its busiest unit"
         return Step(first.id, f"near the limit of {roofs}: stop at the kernel, and look above it", first.cures)
-    return Step(first.id, f"at most {first.severity:.0f} % of the time", first.cures)
+    if first.id == NO_USABLE_DATA:
+        return Step(first.id, f"the second report says no unit's share of its peak; collect: ncu {second.collect_next}", first.cures)
+    return Step(first.id, f"at most {first.severity:.0f} % of the time" if first.severity else "what it costs is not known", first.cures)
 
 
 def _other_gpu(old: Profile, new: Profile) -> list[str]:
@@ -173,10 +183,16 @@ def _other_gpu(old: Profile, new: Profile) -> list[str]:
     return [f"different GPUs: {names[0]}, then {names[1]}; times and shares of a peak are not of the same machine"]
 
 
-def _other_work(old: Profile, new: Profile, left: Lookup, right: Lookup) -> list[str]:
+def _other_launch(old: Profile, new: Profile) -> list[str]:
+    shapes = {"grid": (old.grid, new.grid), "block": (old.block, new.block)}
+    sizes = {"grid": (grid_size(old), grid_size(new)), "block": (block_size(old), block_size(new))}
+    known = [(name, *pair) if all(pair) else (f"{name} size", *sizes[name]) for name, pair in shapes.items()]
+    differing = [f"{name} {was}, then {now}" for name, was, now in known if was and now and was != now]
+    return [f"launch differs: {'; '.join(differing)}"] if differing else []
+
+
+def _other_work(left: Lookup, right: Lookup) -> list[str]:
     notes = []
-    if old.grid and new.grid and (old.grid, old.block) != (new.grid, new.block):
-        notes.append(f"launch differs: grid {old.grid} block {old.block}, then grid {new.grid} block {new.block}")
     for label, unit, read in (
         ("instructions", "inst", lambda lookup: lookup("smsp__inst_executed.sum")),
         ("bytes moved by DRAM", "byte", lambda lookup: lookup("dram__bytes.sum")),

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from indexer.gpus import Gpu
@@ -56,6 +57,15 @@ WELL_OPTIMIZED = "well-optimized"
 
 NO_USABLE_DATA = "no-usable-data"
 """The answer where no headline can be read and nothing was found; it has no severity."""
+
+UNITS = {
+    "sm__throughput.avg.pct_of_peak_sustained_elapsed": "compute throughput",
+    "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed": "memory throughput",
+    "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed": "DRAM throughput",
+    "lts__throughput.avg.pct_of_peak_sustained_elapsed": "L2 throughput",
+    "l1tex__throughput.avg.pct_of_peak_sustained_active": "L1/TEX throughput",
+}
+"""What says how busy a unit was; the later one of two with the same value is the closer name."""
 
 RAW_PAGE = "--page raw --csv"
 """How ncu prints every metric that was collected, by its raw name."""
@@ -115,6 +125,8 @@ class Diagnosis:
     `well-optimized` and the roofs of such a kernel stand before everything."""
     missing: tuple[Undecided, ...]
     """By guide id."""
+    busiest: tuple[str, float] | None
+    """Of the units whose use was read the one used most, in words, and its share of the peak in per cent."""
     collect_next: str
     """Options for ncu that would decide the rest: `--section WarpStateStats --page raw --csv`; empty when nothing is open."""
 
@@ -166,8 +178,14 @@ def diagnose(profile: Profile, guides: Iterable[GuideRecord], gpu: Gpu | None = 
             replace(_undecided(guide, metrics, profile), evidence=pointing(guide, lookup, specific) if specific else ())
             for guide, metrics in open_guides
         ),
+        busiest=_busiest(lookup),
         collect_next=_collect_next(open_guides, profile),
     )
+
+
+def _busiest(lookup: Lookup) -> tuple[str, float] | None:
+    read = [(label, value) for name, label in UNITS.items() if (value := lookup(name)) is not None and not math.isnan(value)]
+    return max(reversed(read), key=itemgetter(1), default=None)
 
 
 def _open_causes(symptom: Bottleneck, open_guides: list[tuple[GuideRecord, tuple[str, ...]]], found: list[Bottleneck]) -> tuple[str, ...]:

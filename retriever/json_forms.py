@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from indexer.gpus import Gpu
-from retriever.diagnosis import Diagnosis
+from retriever.diagnosis import NO_USABLE_DATA, Diagnosis
 from retriever.hot_lines import hot_lines_json
 from retriever.pack import Pack
 from retriever.rank import Hit, Ranking
@@ -80,9 +80,12 @@ def diagnosis_json(diagnosis: Diagnosis, profile: Profile | None = None, gpu: Gp
             for item in diagnosis.missing
         ],
         "provisional": diagnosis.is_provisional,
+        "busiest": {"unit": diagnosis.busiest[0], "percent": diagnosis.busiest[1]} if diagnosis.busiest else None,
         "collect_next": diagnosis.collect_next,
     }
     if profile:
+        if any(bottleneck.id == NO_USABLE_DATA for bottleneck in diagnosis.bottlenecks):
+            form["read"] = {name: {"value": metric.value, "unit": metric.unit} for name, metric in profile.metrics.items()}
         form |= {"grid": profile.grid, "block": profile.block, "compute_capability": profile.compute_capability}
         form["hot_lines"] = hot_lines_json(profile)
         form |= weak_json(profile, gpu)
@@ -121,6 +124,7 @@ def _launch_json(launch: LaunchComparison) -> dict[str, Any]:
         "matched_by": launch.how,
         "time": asdict(times) | ratios,
         "bottlenecks": [asdict(fate) for fate in launch.fates],
+        "pointers": [_finite(asdict(pointer)) for pointer in launch.pointers],
         "moved": [_finite(asdict(move)) for move in launch.movements],
         "expected": [_finite(asdict(expectation)) for expectation in launch.expectations],
         "next": asdict(launch.next) if launch.next else None,

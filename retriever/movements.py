@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from indexer.records import Condition, GuideRecord
 from retriever.diagnosis import Bottleneck
 from retriever.metric_expressions import Lookup, evaluate, metric_names, parse_expression
 from retriever.relevant_metrics import LIMIT_WORK, RELEVANT, STALL_UNIT, Shown
+from retriever.reports.derive import DERIVED
+from retriever.reports.profile import Profile
 from retriever.reports.stall_names import WARP_CYCLES
 from retriever.signatures import COMPARE
 
@@ -23,6 +25,7 @@ NOISE_POINTS = 2.0
 """A change of fewer points of a percentage is not shown. Our choice."""
 STEP = 0.01  # relative step of a metric by which the severity's direction is probed
 MOST_OTHERS = 8  # metrics shown beside those that the guides name
+MOST_COUNTERS = 24  # shown of two reports without a throughput, which are somebody's choice of a few
 MOST_OCTAVES = 5.0  # what a count that came from nothing weighs
 
 
@@ -37,7 +40,9 @@ class Movement:
     """None where that report lacks it."""
     after: float | None
     guide: str = ""
-    """Bottleneck whose guide names it; empty for the others."""
+    """First bottleneck whose guide names it; empty for the others."""
+    also: tuple[str, ...] = ()
+    """The other bottlenecks whose guides name it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,18 +74,41 @@ def is_noise(before: float, after: float, unit: str) -> bool:
 
 def movements(before: Lookup, after: Lookup, shown: Iterable[Bottleneck]) -> tuple[Movement, ...]:
     """Metrics that moved beyond noise: those of the guides in the order of `shown`, then the largest of RELEVANT."""
-    named: dict[str, Movement] = {}
-    for bottleneck in shown:
-        for piece in bottleneck.evidence:
-            if piece.metric not in named:
-                named[piece.metric] = _movement(piece.label or piece.metric, piece.metric, piece.unit, before, after, bottleneck.id)
-    of_guides = list(named.values())
+    of_guides = _of_guides(before, after, shown)
     labels = {move.label for move in of_guides} | {move.metric for move in of_guides}
     others = [_movement(s.label, s.metric, s.unit, before, after) for s in RELEVANT if not labels & {s.label, s.metric}]
     warp_cycles = max(before(WARP_CYCLES) or 0.0, after(WARP_CYCLES) or 0.0)
     sized = [(_size(move, warp_cycles), move) for move in others if _both(move) and not _quiet(move)]
     loud = sorted((pair for pair in sized if pair[0] > 0), key=lambda pair: (-pair[0], pair[1].metric))
     return (*(move for move in of_guides if not _both(move) or not _quiet(move)), *(move for _, move in loud[:MOST_OTHERS]))
+
+
+def counters(before: Profile, after: Profile) -> tuple[Movement, ...]:
+    """The metrics of both reports that moved, by their raw names, the largest ratio first."""
+    names = [
+        name for name, m in before.metrics.items() if name in after.metrics and m.location != DERIVED and not name.startswith("device__")
+    ]
+    moves = [Movement(n, n, before.metrics[n].unit, before.value(n), after.value(n)) for n in names]
+    loud = [move for move in moves if _both(move) and not _quiet(move)]
+    return tuple(sorted(loud, key=lambda move: (-_octaves(move), move.metric))[:MOST_COUNTERS])
+
+
+def _of_guides(before: Lookup, after: Lookup, shown: Iterable[Bottleneck]) -> list[Movement]:
+    """What the guides name, once: two expressions of one label and equal values are one metric."""
+    rows: list[Movement] = []
+    for bottleneck in shown:
+        for piece in bottleneck.evidence:
+            move = _movement(piece.label or piece.metric, piece.metric, piece.unit, before, after, bottleneck.id)
+            place = next((i for i, row in enumerate(rows) if _same(row, move)), None)
+            if place is None:
+                rows.append(move)
+            elif bottleneck.id not in (rows[place].guide, *rows[place].also):
+                rows[place] = replace(rows[place], also=(*rows[place].also, bottleneck.id))
+    return rows
+
+
+def _same(row: Movement, move: Movement) -> bool:
+    return row.metric == move.metric or (row.label, row.before, row.after) == (move.label, move.before, move.after)
 
 
 def _movement(label: str, metric: str, unit: str, before: Lookup, after: Lookup, guide: str = "") -> Movement:
@@ -107,8 +135,13 @@ def _size(move: Movement, warp_cycles: float) -> float:
     if move.unit == STALL_UNIT:
         share = abs(after - before) / warp_cycles if warp_cycles else 0.0
         return 10 * share if share >= NOISE_SHARE else 0.0
-    low, high = sorted((abs(before), abs(after)))
-    return min(MOST_OCTAVES, abs(math.log2(high / low))) if low else MOST_OCTAVES
+    return min(MOST_OCTAVES, _octaves(move))
+
+
+def _octaves(move: Movement) -> float:
+    """Doublings between the two values; infinite from or to zero."""
+    low, high = sorted((abs(float(move.before or 0)), abs(float(move.after or 0))))
+    return abs(math.log2(high / low)) if low else math.inf
 
 
 def expectations(guide: GuideRecord, bottleneck: Bottleneck, before: Lookup, after: Lookup) -> tuple[Expectation, ...]:

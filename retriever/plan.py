@@ -23,6 +23,10 @@ REMARKS = (
     "for a Python program, or where a child process launches: add --target-processes all",
 )
 
+EVERY = (
+    "no kernel is named, so every launch is replayed, which is slow where there are many: --kernel-name NAME or --launch-count N bounds it"
+)
+
 DENIED = (
     "run ncu as root (sudo), or",
     "give the container the capability: docker run --cap-add SYS_ADMIN, or",
@@ -38,7 +42,7 @@ class Plan:
     """One collection for one kernel."""
 
     kernel: str
-    """Name that the filter looks for; empty: every kernel."""
+    """Name that the filter looks for; empty: every launch of the program."""
     sections: tuple[str, ...]
     """Section ids to collect; empty means the full set, or nothing where `commands` is only an export."""
     decides: tuple[str, ...]
@@ -46,7 +50,7 @@ class Plan:
     commands: tuple[str, ...]
     """For a POSIX shell, in order; empty when nothing is open."""
     passes: int | None
-    """Replays of the launch; None where nobody counted them."""
+    """Replays of a launch; None where nobody counted them."""
     remarks: tuple[str, ...]
     when_denied: tuple[str, ...] = DENIED
 
@@ -65,23 +69,24 @@ def plan_for(profile: Profile, diagnosis: Diagnosis) -> Plan:
         return Plan(profile.kernel, (), decides, (EXPORT,), 0, (only,))
     options = " ".join(f"--section {section}" for section in sections)
     same = "--launch-skip 0 counts launches of this name before this one in the report; add those that its collection skipped"
+    chosen = same if profile.kernel else EVERY
     whole = f"--set full in place of the sections collects all there is, in about {FULL_PASSES} passes"
     commands = (_collect(options, profile.kernel, 0), EXPORT)
-    return Plan(profile.kernel, sections, decides, commands, None, (same, whole, *REMARKS))
+    return Plan(profile.kernel, sections, decides, commands, None, (chosen, whole, *REMARKS))
 
 
 def plan_from_nothing(kernels: tuple[str, ...] = ()) -> Plan:
-    """The full collection, for a kernel of which there is no report."""
+    """The full collection, for a kernel of which there is no report, or for every launch."""
     name = kernels[0] if kernels else ""
     more = (f"the source has {len(kernels)} kernels; this is for {name}: put another name in the filter",) if len(kernels) > 1 else ()
     commands = (_collect("--set full", name, WARM_LAUNCHES), EXPORT)
     warm = f"--launch-skip {WARM_LAUNCHES} passes over the launches that warm up; lower it where the program launches fewer"
-    return Plan(name, (), (), commands, FULL_PASSES, (*more, warm, *REMARKS))
+    return Plan(name, (), (), commands, FULL_PASSES, (*more, warm if name else EVERY, *REMARKS))
 
 
 def _collect(options: str, kernel: str, skip: int) -> str:
-    filters = f"--kernel-name {shlex.quote(name_filter(kernel))} --launch-skip {skip} --launch-count 1" if kernel else "--launch-count 1"
-    return f"ncu {options} --clock-control none {filters} -o {REPORT} --force-overwrite ./your_program"
+    filters = f" --kernel-name {shlex.quote(name_filter(kernel))} --launch-skip {skip} --launch-count 1" if kernel else ""
+    return f"ncu {options} --clock-control none{filters} -o {REPORT} --force-overwrite ./your_program"
 
 
 def name_filter(kernel: str) -> str:
@@ -98,13 +103,14 @@ def _escaped(match: re.Match[str]) -> str:
 
 def plan_text(plan: Plan) -> str:
     """A plan as a person reads it."""
-    lines = [f"Plan for {plan.kernel or 'every kernel of the program'}"]
+    lines = [f"Plan for {plan.kernel or 'every launch of the program'}"]
     if plan.decides:
         lines.append(f"  open now: {', '.join(plan.decides)}")
     if plan.commands:
+        each = "" if plan.kernel else " of each launch"
         what = f"sections {', '.join(plan.sections)}" if plan.sections else "the full set" if plan.passes else "nothing new"
         passes = "" if plan.passes == 0 else f"about {plan.passes}" if plan.passes else f"fewer than the {FULL_PASSES} of --set full"
-        lines.append(f"  collects {what}{f'; passes: {passes}' if passes else ''}")
+        lines.append(f"  collects {what}{f'; passes{each}: {passes}' if passes else ''}")
         lines += ["", *(f"    {command}" for command in plan.commands), ""]
     lines += [f"  - {remark}" for remark in plan.remarks]
     if plan.commands:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from indexer.front_matter import split_front_matter
 from indexer.gpus import Gpu, GpuTable
-from retriever.diagnosis import Diagnosis, Undecided
+from retriever.diagnosis import WELL_OPTIMIZED, Diagnosis, Undecided
 from retriever.evidence import Evidence
 from retriever.kernels.facts import Fact
 from retriever.rank import Hit
+from retriever.reports.profile import Profile
 from retriever.signatures import Evidence as Piece
 from retriever.situation import Situation
 from retriever.weak_facts import WEAK
@@ -104,6 +106,10 @@ def _ridge(product) -> str:
     return f"; below {peak * 1000 / product.bandwidth_gbps:.0f} FLOP a byte a 16-bit tensor-core kernel is bound by memory"
 
 
+LITTLE = 25.0
+"""Per cent: a unit below it is hardly used, and a severity below it leaves most of the time unexplained. Our choice."""
+
+
 def evidence_text(piece: Piece) -> str:
     """The metric in words where the guide has them, its value, and the comparison that it met: `DRAM throughput 82.4 % (>= 60)`."""
     return f"{piece.label or piece.metric + ' ='} {number(piece.value)} {piece.unit}".rstrip() + f" ({piece.op} {number(piece.threshold)})"
@@ -113,6 +119,36 @@ def pointer_text(item: Undecided) -> str:
     """`points to shared-bank-conflict: conflicts 93 % (>= 10); whether it matters needs` and the first metrics that are missing."""
     needed = ", ".join(item.metrics[:3]) + (f" and {len(item.metrics) - 3} more" if len(item.metrics) > 3 else "")
     return f"points to {item.bottleneck}: {'; '.join(evidence_text(piece) for piece in item.evidence)}; whether it matters needs {needed}"
+
+
+def busiest_text(diagnosis: Diagnosis) -> str:
+    """How busy the GPU was, where no fault explains it: `no unit is busier than 2.1 % (L2 throughput): its warps wait`; else empty."""
+    if diagnosis.busiest is None or any((b.severity > LITTLE and not b.is_roof) or b.id == WELL_OPTIMIZED for b in diagnosis.bottlenecks):
+        return ""
+    unit, value = diagnosis.busiest
+    if value < LITTLE:
+        return f"no unit is busier than {number(value)} % ({unit}): warps wait, for what the stalls would tell"
+    return f"the busiest unit that was read is at {number(value)} % ({unit})"
+
+
+def shape_text(profile: Profile) -> str:
+    """Grid and block from the kernel's line, else their sizes from the launch statistics; empty where neither is known."""
+    if profile.grid and profile.block:
+        return f"  grid {profile.grid}, block {profile.block}"
+    blocks, threads = (profile.metrics.get(f"launch__{name}_size") for name in ("grid", "block"))
+    return f"  {number(blocks.value)} blocks of {number(threads.value)} threads" if blocks and threads else ""
+
+
+def read_text(profile: Profile, shown: int = 6) -> str:
+    """What a report without usable data holds all the same: `read: NAME 15,785,216; NAME 32 sector/request and 3 more`."""
+    metrics = [f"{name} {number(metric.value)} {metric.unit}".rstrip() for name, metric in profile.metrics.items()]
+    return f"read: {shortened(metrics, shown, '; ')}" if metrics else "nothing was read"
+
+
+def shortened(names: Iterable[str], shown: int = 8, between: str = ", ") -> str:
+    """The first of them, and how many more."""
+    names = [*names]
+    return between.join(names[:shown]) + (f" and {len(names) - shown} more" if len(names) > shown else "")
 
 
 def diagnosis_text(diagnoses: tuple[Diagnosis, ...], *, heading: str = "## Diagnosis") -> str:
@@ -128,10 +164,10 @@ def diagnosis_text(diagnoses: tuple[Diagnosis, ...], *, heading: str = "## Diagn
             lines.append(f"- **{bottleneck.id}**, severity {bottleneck.severity:.0f}{behind}{weak}: {evidence}")
         if not diagnosis.bottlenecks:
             lines.append("- no signature of the guides holds")
-        lines += [f"- {pointer_text(item)}" for item in diagnosis.pointers]
+        lines += [f"- {text}" for text in (busiest_text(diagnosis), *map(pointer_text, diagnosis.pointers)) if text]
         if diagnosis.missing:
             head = "provisional, since these are not decided" if diagnosis.is_provisional else "not decided"
-            lines.append(f"- {head} for lack of metrics: {', '.join(item.bottleneck for item in diagnosis.missing)}")
+            lines.append(f"- {head} for lack of metrics: {shortened(item.bottleneck for item in diagnosis.missing)}")
     return "\n".join(lines)
 
 

@@ -17,7 +17,7 @@ from indexer.gpus import Gpu, GpuTable
 from retriever.diagnosis import NO_USABLE_DATA, RAW_PAGE, Bottleneck, Diagnosed
 from retriever.hot_lines import hot_lines_text
 from retriever.rank import Hit, Ranking
-from retriever.render import evidence_text, pointer_text
+from retriever.render import busiest_text, evidence_text, pointer_text, read_text, shape_text, shortened
 from retriever.reports.weak_form import is_weak
 from retriever.weak_facts import WEAK, open_text, weak_lines
 
@@ -64,8 +64,9 @@ def print_hits(ranking: Ranking, hits: tuple[Hit, ...], advice: list[str]) -> No
 def print_diagnoses(pairs: tuple[Diagnosed, ...], gpus: list[Gpu | None]) -> None:
     """Each kernel's bottlenecks as a list: the one to work on first, its evidence a line a metric, and the first cures."""
     for (profile, diagnosis), gpu in zip(pairs, gpus):
-        shape = f"  grid {profile.grid}, block {profile.block}" if profile.grid and profile.block else ""
-        out.print(Text(diagnosis.kernel, style="bold") + Text(f"  {gpu.name if gpu else 'GPU not named'}{shape}", style="dim"))
+        shape = shape_text(profile)
+        unnamed = f"compute capability {profile.compute_capability}" if profile.compute_capability else "GPU not named"
+        out.print(Text(diagnosis.kernel, style="bold") + Text(f"  {gpu.name if gpu else unnamed}{shape}", style="dim"))
         for line in weak_lines(profile, gpu):
             out.print(Text(f"  {line}", style="dim"), soft_wrap=True)
         for place, bottleneck in enumerate(diagnosis.bottlenecks, start=1):
@@ -75,7 +76,7 @@ def print_diagnoses(pairs: tuple[Diagnosed, ...], gpus: list[Gpu | None]) -> Non
             for piece in bottleneck.evidence:
                 out.print(Text(f"     - {evidence_text(piece)}"))
             if bottleneck.open_causes:
-                out.print(Text(f"     may come from {', '.join(bottleneck.open_causes)}: this report cannot say", style="yellow"))
+                out.print(Text(f"     may come from {shortened(bottleneck.open_causes)}: this report cannot say", style="yellow"))
             if bottleneck.cures and not bottleneck.is_roof:
                 out.print(Text(f"     try: {', '.join(bottleneck.cures[:3])}", style="cyan"))
         if not diagnosis.bottlenecks:
@@ -86,11 +87,13 @@ def print_diagnoses(pairs: tuple[Diagnosed, ...], gpus: list[Gpu | None]) -> Non
             out.print(Text(f"  {open_text(diagnosis)}", style="dim"), soft_wrap=True)
             out.print()
             continue
-        for item in diagnosis.pointers:
-            out.print(Text(f"  {pointer_text(item)}", style="yellow"), soft_wrap=True)
+        if any(bottleneck.id == NO_USABLE_DATA for bottleneck in diagnosis.bottlenecks):
+            out.print(Text(f"     {read_text(profile)}", style="dim"), soft_wrap=True)
+        for text in filter(None, (busiest_text(diagnosis), *map(pointer_text, diagnosis.pointers))):
+            out.print(Text(f"  {text}", style="yellow"), soft_wrap=True)
         if diagnosis.missing:
             head = "provisional, since these are not decided" if diagnosis.is_provisional else "not decided"
-            out.print(Text(f"  {head}: {', '.join(item.bottleneck for item in diagnosis.missing)}", style="dim"))
+            out.print(Text(f"  {head}: {shortened(item.bottleneck for item in diagnosis.missing)}", style="dim"))
         if diagnosis.collect_next:
             whole = diagnosis.collect_next == RAW_PAGE
             step = "every section is there; print its metrics: ncu --import REPORT.ncu-rep" if whole else "collect next: ncu"

@@ -8,11 +8,14 @@ from rich.text import Text
 from retriever.compare import Comparison, Fate, LaunchComparison, Step, Times
 from retriever.diagnosis import WELL_OPTIMIZED
 from retriever.movements import Expectation, Movement
+from retriever.pairing import block_size, grid_size
+from retriever.pointer_fates import PointerFate
 from retriever.quantities import quantity, ratio_text
 from retriever.reports.profile import Profile
 from retriever.terminal import out
 
 CURES_SHOWN = 5
+NO_NAME = "kernel without a name"
 SAME_TO_TWO_DIGITS = 0.995  # above it both wordings would print 1.00x
 _STYLES = {"went": "green", "came": "red", "stayed": "yellow", "undecided": "dim"}
 _FAILURES = {"unmoved": "did not move", "worse": "moved the wrong way", "unknown": "cannot be read in the second report"}
@@ -30,18 +33,26 @@ def print_comparison(comparison: Comparison) -> None:
 
 
 def _named(profile: Profile) -> str:
-    return f"{profile.kernel}{f'  grid {profile.grid}, block {profile.block}' if profile.grid and profile.block else ''}"
+    return "  ".join(filter(None, (profile.kernel or NO_NAME, _shape(profile))))
+
+
+def _shape(profile: Profile) -> str:
+    if profile.grid and profile.block:
+        return f"grid {profile.grid}, block {profile.block}"
+    sizes = (("grid size", grid_size(profile)), ("block size", block_size(profile)))
+    return ", ".join(f"{name} {size:,}" for name, size in sizes if size)
 
 
 def _print_launch(launch: LaunchComparison) -> None:
-    same = launch.before.kernel == launch.after.kernel
-    out.print(Text(launch.before.kernel if same else f"{launch.before.kernel} -> {launch.after.kernel}", style="bold"), end="")
-    out.print(Text(f"  {launch.how}", style="dim"))
+    names = dict.fromkeys(profile.kernel or NO_NAME for profile in (launch.before, launch.after))
+    shapes = {_shape(profile) for profile in (launch.before, launch.after)}
+    same = shapes.pop() if len(shapes) == 1 else ""
+    out.print(Text(" -> ".join(names), style="bold") + Text(f"  {launch.how}{same and f': {same}'}", style="dim"))
     for line in time_lines(launch.times):
         out.print(Text(f"  {line}"))
     for note in launch.notes:
-        out.print(Text(f"  ! {note}", style="yellow"))
-    _print_fates(launch.fates)
+        out.print(Text(f"  ! {note}", style="yellow"), soft_wrap=True)
+    _print_fates(launch)
     if launch.movements:
         out.print(_movement_table(launch.movements))
     remaining = {fate.id for fate in launch.fates if fate.outcome != "went"}
@@ -80,14 +91,36 @@ def _faster(speedup: float | None) -> str:
     return f"{speedup:.2f}x as fast" if speedup >= SAME_TO_TWO_DIGITS else f"{1 / speedup:.2f}x slower"
 
 
-def _print_fates(fates: tuple[Fate, ...]) -> None:
-    if not fates:
-        out.print("  no signature of the guides holds on either side")
-    for fate in fates:
-        severity = " -> ".join("-" if value is None else f"{value:.0f}" for value in (fate.before, fate.after))
+def _print_fates(launch: LaunchComparison) -> None:
+    for fate in launch.fates:
         roof = "  (the roof, no fault)" if fate.roof and fate.id != WELL_OPTIMIZED else ""
-        line = Text(f"  {fate.outcome:<10}", style=_STYLES[fate.outcome]) + Text(fate.id, style="bold")
-        out.print(line + Text(f"  at most % of the time: {severity}{roof}"))
+        out.print(_head(fate.outcome, fate.id) + Text(f"  {severity_change(fate)}{roof}"))
+    for pointer in launch.pointers:
+        out.print(_head(pointer.outcome, pointer.bottleneck) + Text(f"  {_pointer(pointer)}"))
+    if not launch.fates and not launch.pointers:
+        out.print("  no signature of the guides holds on either side")
+
+
+def _head(outcome: str, bottleneck: str) -> Text:
+    return Text(f"  {outcome:<10}", style=_STYLES[outcome]) + Text(bottleneck, style="bold")
+
+
+def severity_change(fate: Fate) -> str:
+    """`at most 92 % of the time (was at most 40 %)`."""
+    if fate.after is None:
+        return f"was {_cost(fate.before or 0, fate.roof, ' of the time')}"
+    was = "not named" if fate.before is None else _cost(fate.before, fate.roof)
+    return f"{_cost(fate.after, fate.roof, ' of the time')} (was {was})"
+
+
+def _cost(severity: float, roof: bool, of_what: str = "") -> str:
+    """A severity of 0 is a fault told without counters, whose cost nobody knows."""
+    return f"at most {severity:.0f} %{of_what}" if severity or roof else "of unknown cost"
+
+
+def _pointer(fate: PointerFate) -> str:
+    values = " -> ".join("missing" if value is None else quantity(value, fate.unit) for value in (fate.before, fate.after))
+    return f"pointed to by {fate.label} {values} ({fate.op} {quantity(fate.threshold, fate.unit)})"
 
 
 def _movement_table(movements: tuple[Movement, ...]) -> Table:
@@ -97,7 +130,7 @@ def _movement_table(movements: tuple[Movement, ...]) -> Table:
     for move in movements:
         sides = ["-" if value is None else quantity(value, move.unit) for value in (move.before, move.after)]
         ratio = "" if move.before is None or move.after is None else ratio_text(move.before, move.after)
-        view.add_row(Text(f"  {move.label}"), *sides, ratio, move.guide)
+        view.add_row(Text(f"  {move.label}"), *sides, ratio, ", ".join((move.guide, *move.also)))
     return view
 
 
@@ -109,6 +142,6 @@ def _failure(expectation: Expectation) -> str:
 
 
 def _print_next(step: Step) -> None:
-    out.print(Text(f"  next: {step.bottleneck}, {step.text}"))
+    out.print(Text(f"  next: {step.bottleneck}, {step.text}"), soft_wrap=True)
     if step.cures:
         out.print(Text(f"    try, in order: {', '.join(step.cures[:CURES_SHOWN])}", style="cyan"))

@@ -31,10 +31,18 @@ def weak_lines(profile: Profile, gpu: Gpu | None) -> list[str]:
     more = [f"would tell more: {'; '.join(asks)}"] if asks else []
     return [
         f"{form_of(profile)}: {'; '.join(facts(profile)) or 'nothing that is computed with'}",
+        *_not_in_table(profile, gpu),
         *_unlaunchable(profile, gpu),
         *_advisories(profile),
         *more,
     ]
+
+
+def _not_in_table(profile: Profile, gpu: Gpu | None) -> list[str]:
+    """A line for a compute capability that was read and that the GPU table lacks."""
+    if gpu or not profile.compute_capability:
+        return []
+    return [f"compute capability {profile.compute_capability}: not in the GPU table, so its limits and peaks are not known here"]
 
 
 def _unlaunchable(profile: Profile, gpu: Gpu | None) -> list[str]:
@@ -116,9 +124,9 @@ def wanted(profile: Profile, gpu: Gpu | None) -> list[str]:
     """What a person could add without counters, the most telling first."""
     asks = []
     value = profile.value
-    if gpu is None:
+    if gpu is None and not profile.compute_capability:
         asks.append("--gpu NAME (limits and peaks)")
-    elif gpu.product is None:
+    elif gpu and gpu.product is None:
         asks.append("--gpu with a product's name (SMs, bandwidth)")
     if value("launch__registers_per_thread") is None:
         asks.append("--ptxas LOG (registers, spills)")
@@ -166,5 +174,6 @@ def leading(report: Report) -> Report:
             break
         kept, sum_pct = kept + 1, sum_pct + (share or 0.0)
     rest = len(shares) - kept
-    note = (f"left out: {rest} with {100 - sum_pct:.1f} % of the kernel time together; --kernel-name or --json shows them",) if rest else ()
+    rest_pct = sum(share or 0.0 for share in shares[kept:])  # with those kept less than 100 where a part of a table was given
+    note = (f"left out: {rest} with {rest_pct:.1f} % of the kernel time together; --kernel-name or --json shows them",) if rest else ()
     return dataclasses.replace(report, profiles=report.profiles[:kept], notes=report.notes + note)

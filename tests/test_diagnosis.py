@@ -16,6 +16,7 @@ from retriever.diagnosis import Diagnosis, diagnose
 from retriever.guide_problems import expression_problems
 from retriever.labels import load_labels
 from retriever.metric_expressions import evaluate, metric_names, parse_expression
+from retriever.render import busiest_text
 from retriever.reports.profile import Metric, Profile, RuleMessage
 
 ROOT = Path(__file__).parent.parent
@@ -324,6 +325,31 @@ def test_what_a_basic_report_names_is_provisional(guides):
     assert named(named_something) == ["small-grid"] and named_something.is_provisional
     for settled in (profile(HEALTHY), profile(HEALTHY | FIRES["shared-bank-conflict"]), profile({})):
         assert not diagnose(settled, guides).is_provisional
+
+
+def test_a_gpu_that_idles_is_said_to_where_no_fault_is_named(guides):
+    idle = diagnose(profile(BASIC | {SM: 0.9, MEMORY: 2.1, DRAM: 0.3, L2: 2.1, L1: 1.8}), guides)
+    assert named(idle) == [] and idle.busiest == ("L2 throughput", 2.1)
+    assert busiest_text(idle).startswith("no unit is busier than 2.1 % (L2 throughput)")
+    assert (
+        busiest_text(diagnose(profile(BASIC | {DRAM: 58, MEMORY: 58}), guides))
+        == "the busiest unit that was read is at 58 % (DRAM throughput)"
+    )
+    assert busiest_text(diagnose(profile(HEALTHY | FIRES["shared-bank-conflict"]), guides)) == ""
+    assert busiest_text(diagnose(profile({}), guides)) == ""
+
+
+def test_sms_that_are_level_have_no_tail_and_full_wavefronts_no_conflict(guides):
+    waves = {WAVES: 2.67, "gpc__cycles_elapsed.max": 467_352, "sm__cycles_active.avg": 446_865, SM: 40, MEMORY: 40}
+    assert "tail-effect" not in named(diagnose(profile(BASIC | waves), guides))
+    assert "tail-effect" in named(diagnose(profile(BASIC | waves | {"sm__cycles_active.avg": 400_000}), guides))
+    stores = {
+        "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum": 241_690,
+        "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum": 1_290_266,
+    }
+    assert [item.bottleneck for item in diagnose(profile(stores), guides).pointers] == ["shared-bank-conflict"]
+    ideal = {"smsp__sass_average_data_bytes_per_wavefront_mem_shared.pct": 100}
+    assert diagnose(profile(stores | ideal), guides).pointers == ()
 
 
 def test_a_counter_the_gpu_does_not_have_is_not_asked_for_again(guides):

@@ -14,7 +14,7 @@ from retriever.reports.profile import Profile
 from retriever.reports.profiler_errors import ADVICE, advice
 from retriever.reports.read import read_report
 from retriever.reports.source import open_source
-from retriever.reports.units import expected_units, is_unit
+from retriever.reports.units import STYLE_NOTE, expected_units, is_unit
 
 DURATION = "gpu__time_duration.sum"
 MEMORY = "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed"
@@ -34,7 +34,7 @@ def values(text: str) -> dict[str, float]:
 
 
 def notes(text: str) -> tuple[str, ...]:
-    return read_report(text).notes[1:]
+    return tuple(note for note in read_report(text).notes if not note.startswith(STYLE_NOTE))
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from retriever.reports.names import metric_name, section_id
 from retriever.reports.profile import Profile, ProfilesAndNotes, RuleMessage
 from retriever.reports.rule_sentences import section_of_rule
 from retriever.reports.source import TextSource
-from retriever.reports.units import NumberStyle, base_unit, is_missing, number_style, own_style, scaled
+from retriever.reports.units import NumberStyle, base_unit, is_missing, number_style, own_style, reads_two_ways, scaled
 
 WHOLE_NUMBERS = frozenset(
     (
@@ -39,14 +39,17 @@ def _as_evidence(row: TableRow) -> str:
 def read_console(source: TextSource, first: int) -> ProfilesAndNotes:
     """Profiles and notes of the console text from line `first` on; each kernel line begins a profile.
 
-    Rows and rules above `first` that lost their kernel line count too, as a launch without a name.
+    Rows and rules above `first` that lost their kernel line count too, as a launch without a name. How numbers were read is a note only
+    where they are not written as in English, or one could be read two ways.
     """
     first = first_line(source, first)
     style = number_style(_as_evidence(event) for event in events(source, first) if isinstance(event, TableRow))
-    builder = _Builder(style)
+    builder, doubtful = _Builder(style), not style.plain
     for launch in _launches(events(source, first)):
-        builder.take_launch(launch, own_style((_as_evidence(event) for event in launch if isinstance(event, TableRow)), style))
-    return builder.profiles(), (style.note, *builder.notes.finish())
+        rows = [event for event in launch if isinstance(event, TableRow)]
+        doubtful = doubtful or any(reads_two_ways(_as_evidence(row), row.unit) for row in rows)
+        builder.take_launch(launch, own_style(map(_as_evidence, rows), style))
+    return builder.profiles(), (*((style.note,) if doubtful else ()), *builder.notes.finish())
 
 
 def _launches(found: Iterator[Event]) -> Iterator[list[Event]]:

@@ -26,7 +26,7 @@ from retriever.reports.kernel_lines import WRAPPED_OVER, launch_in, whole_kernel
 from retriever.reports.mend import mended
 from retriever.reports.names import section_id
 from retriever.reports.open_rule import OpenRule
-from retriever.reports.profiler_errors import advice
+from retriever.reports.profiler_errors import remark
 from retriever.reports.rule_sentences import section_of_rule
 from retriever.reports.source import TextSource
 from retriever.reports.units import is_missing, is_unit
@@ -39,6 +39,8 @@ _DASHES = re.compile(r":?-{2,}[-\s:]*")
 _WORD = re.compile(r"[A-Za-z][\w-]*")
 _ONLY_VALUE = re.compile(r"(?:\(!\)\s*)?[+-]?[\d.,]*\d(?:[eE][+-]?\d+)?|(?:\(!\)\s*)?(?:n/a|nan)")
 _TABLE = re.compile(r"Table Name : (\S.*)")
+_BEHIND_LABEL = re.compile(r"\S \[(?:%|[A-Za-z/]+)\]\s+[\d(]")
+"""A unit where the window has it."""
 _PROCESS = re.compile(r"\[(\d{1,10})\] \S+@\S+$")
 _FRAGMENT = re.compile(r"[\d.,]*\d[\d.,]*")
 """The rest of a number that a narrow window broke."""
@@ -46,12 +48,18 @@ _FRAGMENT = re.compile(r"[\d.,]*\d[\d.,]*")
 
 def first_line(source: TextSource, first: int) -> int:
     """Where a console report begins: at `first`, or above it at a wrapped kernel line or at what lost its kernel line and section."""
+    window: int | None = None
     for number, line in whole_kernel_lines(mended(source.lines())):
-        if number >= first:
-            break
-        if is_unmistakable(line) or launch_in(line) or heading(line):
-            return number
+        begun = is_unmistakable(line)
+        if begun or number >= first or launch_in(line) or heading(line):
+            return window if begun and window else min(number, first)
+        window = window or number if _is_of_window(line) else None
     return first
+
+
+def _is_of_window(line: str) -> bool:
+    """Whether a line is a row as the profiler's window copies it, `Duration [us]  12.3`; right above a report's first it belongs there."""
+    return _BEHIND_LABEL.search(line) is not None and any(cells.cell for cells in read_cells(line.rstrip(), ""))
 
 
 def events(source: TextSource, first: int) -> Iterator[Event]:
@@ -113,8 +121,7 @@ class ConsoleReader:
             yield row
         if stripped.startswith("=="):
             if stripped.startswith(("==WARNING==", "==ERROR==")):
-                remedy = advice(stripped)
-                yield Remark(number, f"{stripped} What to do: {remedy}" if remedy else stripped)
+                yield Remark(number, remark(stripped))
         elif not stripped:
             if self._rule:
                 self._rule.gap = True

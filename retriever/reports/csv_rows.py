@@ -154,8 +154,7 @@ def details_cells(line: str) -> list[str] | None:
     line = unprefixed(line)
     if line[:1] != '"' or not line[1:2].isdigit():
         return None
-    delimiter = delimiter_of(line)
-    return header_of(split(line, delimiter))
+    return header_of(split(line, delimiter_of_row(line)))
 
 
 def header_cells(line: str) -> list[str] | None:
@@ -180,6 +179,11 @@ def delimiter_of(header: str) -> str:
     return max(",;\t", key=header.count)
 
 
+def delimiter_of_row(row: str) -> str:
+    """The same for a row of quoted cells, whose values have commas of their own."""
+    return max(",;\t", key=lambda sign: row.count(f'"{sign}"'))
+
+
 def split(line: str, delimiter: str) -> list[str]:
     """The cells of one row; a quote left open takes the rest of the line. Empty for a line that cannot be a row."""
     text = line.lstrip("\ufeff").rstrip("\r\n").replace("\n", " ")
@@ -191,14 +195,16 @@ def split(line: str, delimiter: str) -> list[str]:
 
 
 def rows(source: TextSource, first: int) -> Iterator[Row]:
-    """Headers and rows from line `first` on, which is a header; lines that are neither are left out."""
-    delimiter = ","
+    """Headers and rows from line `first` on, a header or the first row under a lost one; lines that are neither are left out."""
+    delimiter = ""
     for number, line in _joined(source, first):
         cells = header_cells(line)
         if cells:
             delimiter = delimiter_of(line)
             yield Row(number, cells, is_header=True, cut=not line.endswith("\n"))
-        elif _is_row(line, delimiter):
+            continue
+        delimiter = delimiter or delimiter_of_row(line)
+        if _is_row(line, delimiter):
             cells = split(line, delimiter)
             cut = not line.endswith("\n") or line.count('"') % 2 == 1
             if cut and _ends_inside_cell(line, delimiter):

@@ -10,6 +10,7 @@ from itertools import islice
 from retriever.reports.console_rows import read_cells
 from retriever.reports.profile import Profile, Report
 from retriever.reports.source import TextSource
+from retriever.reports.units import STYLE_NOTE
 
 LINES_SEARCHED = 1000  # a guess: a diff shows itself far earlier, and a whole large text is not worth another pass
 
@@ -81,13 +82,14 @@ def both(source: TextSource, first: Report, second: Report) -> Report:
         f"a diff of two reports: launches named A are the one before (its lines with - or <), B the one after; "
         f"to compare them, give the two files that {source.name} was made of: warplore diagnose BEFORE --vs AFTER"
     )
-    more = second.notes[1:] if _number_signs(first) == _number_signs(second) else second.notes
+    same = _number_signs(first) == _number_signs(second)
+    more = (item for item in second.notes if not (same and item.startswith(STYLE_NOTE)))
     return Report(source.name, first.layout, labelled, tuple(dict.fromkeys((*first.notes, *more, note))))
 
 
 def _number_signs(report: Report) -> str:
     """The rule by which numbers were read, without its counts."""
-    return next(iter(report.notes), "").partition(" (shown by")[0]
+    return next((note for note in report.notes if note.startswith(STYLE_NOTE)), "").partition(" (shown by")[0]
 
 
 def _values(report: Report) -> list[tuple[str, dict[str, float]]]:

@@ -1,4 +1,4 @@
-"""Tables of `nsys stats`: the kernel summary and the GPU trace, as CSV or text, by the column names of 2020 to 2026.
+"""Tables of `nsys stats`: the summaries of kernels and of copies and the GPU trace, as CSV or text, by the column names of 2020 to 2026.
 
 A spreadsheet of another locale writes that CSV with semicolons and decimal commas; such a file is read as well.
 """
@@ -13,7 +13,7 @@ from itertools import islice
 
 from indexer.errors import InputError
 from retriever.reports.csv_rows import delimiter_of
-from retriever.reports.launch_times import Launch, Total, profiles_of, totals
+from retriever.reports.launch_times import Launch, Total, copies_of, profiles_of, totals
 from retriever.reports.profile import ProfilesAndNotes
 from retriever.reports.source import TextSource
 from retriever.reports.units import NumberStyle, base_unit, number_style
@@ -39,7 +39,7 @@ class _Table:
     """A header that was recognised."""
 
     kind: str
-    """`sum` or `trace`."""
+    """`sum`, `trace` or `copies`."""
     columns: dict[str, int]
     """Name without its unit to place."""
     units: dict[str, str]
@@ -63,7 +63,7 @@ class _Table:
 
 def begins(line: str) -> bool:
     """Whether the line is the head of a table of kernels."""
-    return _head(line) is not None
+    return (head := _head(line)) is not None and head.kind != "copies"
 
 
 def _head(line: str) -> _Table | None:
@@ -84,6 +84,8 @@ def _split(line: str, delimiter: str) -> list[str]:
 def _table(names: list[str], cells: Callable[[str], list[str]]) -> _Table | None:
     units = {_UNIT.sub("", name.strip()): (match[1] if (match := _UNIT.search(name.strip())) else "ns") for name in names if name.strip()}
     columns = {_UNIT.sub("", name.strip()): place for place, name in enumerate(names) if name.strip()}
+    if {"Total Time", "Operation"} <= columns.keys() and not {"Instances", "Name"} & columns.keys():
+        return _Table("copies", columns, units, cells)
     if "Name" not in columns or _NOT_KERNELS & columns.keys():
         return None
     if {"Total Time", "Instances"} <= columns.keys():
@@ -99,6 +101,7 @@ def read_nsys(source: TextSource, first: int) -> ProfilesAndNotes:
     """
     launches: list[Launch] = []
     summed: list[Total] = []
+    copies: dict[str, float] = {}
     coarse = False
     style = number_style(cell for _, _, row in islice(_rows(source, first), STYLE_ROWS) for cell in row)
     for number, table, row in _rows(source, first, style):
@@ -106,12 +109,16 @@ def read_nsys(source: TextSource, first: int) -> ProfilesAndNotes:
             launch = _launch(table, row, number)
             launches += [launch] if launch else []
             coarse = coarse or bool(launch and launch.is_kernel and _coarse(table, launch))
+        elif table.kind == "copies":
+            if name := table.text(row, "Operation"):
+                copies[name] = copies.get(name, 0.0) + (table.number(row, "Total Time") or 0.0)
         elif total := _total(table, row, number):
             summed.append(total)
     found = totals(launches) or summed
     if not found:
         raise InputError(f"{source.name}:{first}: a table of nsys without a row of a kernel; trace a program that launches one")
-    profiles, notes = profiles_of(found, f"{FORM_NAME}, {'GPU trace' if launches else 'kernel summary'}")
+    form = f"{FORM_NAME}, {'GPU trace' if launches else 'kernel summary'}"
+    profiles, notes = profiles_of(found, form, copies_of(launches) or copies)
     if style.decimal != AS_WRITTEN.decimal:
         notes += (style.note,)
     if coarse:
@@ -122,7 +129,7 @@ def read_nsys(source: TextSource, first: int) -> ProfilesAndNotes:
 
 
 def _rows(source: TextSource, first: int, style: NumberStyle = AS_WRITTEN) -> Iterator[tuple[int, _Table, list[str]]]:
-    """The rows of every kernel table in the file."""
+    """The rows of every table in the file that is read here."""
     table: _Table | None = None
     spans: list[tuple[int, int]] = []
     for number, line in source.lines(first):
@@ -150,7 +157,8 @@ def _total(table: _Table, row: list[str], line: int) -> Total | None:
     if not name or not count or whole is None or _NO_KERNEL.match(name):
         return None
     middle = table.number(row, "Med", "Median", "Avg", "Average") or whole / count
-    return Total(name, int(count), whole, middle, f"{line}:1", example=_shape(table, row, name, line))
+    share = table.number(row, "Time") if table.units.get("Time") == "%" else None
+    return Total(name, int(count), whole, middle, f"{line}:1", example=_shape(table, row, name, line), share_pct=share)
 
 
 def _shape(table: _Table, row: list[str], name: str, line: int) -> Launch | None:

@@ -115,8 +115,8 @@ class Report:
     source: str
     """The file's name as given."""
     layout: str
-    """Of Nsight Compute `csv-raw`, `csv-details`, `csv-source`, `console`, `console-legacy` or `ncu-rep`; without counters `ptxas`,
-    `cuobjdump`, `nsys`, `torch-table`, `torch-trace`, `triton-metadata` or `typed`."""
+    """Of Nsight Compute `csv-raw`, `csv-vertical`, `csv-details`, `csv-source`, `console`, `console-legacy` or `ncu-rep`; without counters
+    `ptxas`, `cuobjdump`, `nsys`, `torch-table`, `torch-trace`, `triton-metadata` or `typed`."""
     profiles: tuple[Profile, ...]
     notes: tuple[str, ...] = ()
     """How numbers were read, then what could not be, each with its line: `line 214: row cut after "Duration"`."""
@@ -124,4 +124,4 @@ class Report:
     @property
     def has_every_metric(self) -> bool:
         """Whether printing the same report in another way brings no more metrics."""
-        return self.layout in ("csv-raw", "ncu-rep")
+        return self.layout in ("csv-raw", "csv-vertical", "ncu-rep")

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import islice
+
+MAX_ERRORS = 10  # a guess: ncu can repeat one error for each kernel
+ERROR = "==ERROR=="
+"""What the profiler's own lines about errors begin with."""
+
 DENIED = "ERR_NVGPUCTRPERM"
 """The error by which the driver refuses the counters."""
 
@@ -45,3 +52,15 @@ ADVICE: tuple[tuple[str, str], ...] = (
 def advice(line: str) -> str | None:
     """What to do about a line of the profiler; None where the line says it all."""
     return next((remedy for mark, remedy in ADVICE if mark in line), None)
+
+
+def remark(line: str) -> str:
+    """A line of the profiler with what to do about it."""
+    remedy = advice(line)
+    return f"{line} What to do: {remedy}" if remedy else line
+
+
+def errors_in(lines: Iterable[tuple[int, str]]) -> tuple[str, ...]:
+    """Notes on the first MAX_ERRORS errors that the profiler printed, wherever in the text."""
+    found = ((number, line[line.index(ERROR) :].strip()) for number, line in lines if ERROR in line)
+    return tuple(f"line {number}: {remark(text)}" for number, text in islice(found, MAX_ERRORS))

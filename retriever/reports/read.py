@@ -12,13 +12,17 @@ from retriever.reports.console_events import heading, launch_line, section_name,
 from retriever.reports.csv_pages import read_csv, read_pages
 from retriever.reports.csv_rows import details_cells, header_cells, page_of
 from retriever.reports.diff_sides import both, sides_of
+from retriever.reports.headless import headless
 from retriever.reports.names import is_section
 from retriever.reports.profile import Profile, ProfilesAndNotes, Report
+from retriever.reports.profiler_errors import errors_in
 from retriever.reports.rep_file import read_rep
 from retriever.reports.sanity import contradictions, without_impossible_counts
 from retriever.reports.source import PROFILE_AGAIN, TextSource, export_command, open_source
 from retriever.reports.source_lines import with_lines
 from retriever.reports.troubles import explain
+from retriever.reports.units import STYLE_NOTE
+from retriever.reports.vertical_page import begins, read_vertical
 from retriever.reports.without_counters import WHOLE_FILES, read_at_once, read_without_counters
 
 Detector = Callable[[str], bool]
@@ -55,6 +59,7 @@ def _section(line: str) -> bool:
 
 
 LAYOUTS: dict[str, tuple[Detector, Reader]] = {
+    "csv-vertical": (begins, read_vertical),
     "csv-raw": (_page_header("csv-raw"), read_csv),
     "csv-details": (lambda line: _page_header("csv-details")(line) or details_cells(line) is not None, read_csv),
     "csv-source": (_page_header("csv-source"), read_csv),
@@ -63,7 +68,7 @@ LAYOUTS: dict[str, tuple[Detector, Reader]] = {
 }
 """By name; the first line that any detector accepts decides, detectors in this order."""
 
-CSV_LAYOUTS = frozenset(["csv-raw", "csv-details", "csv-source"])
+CSV_LAYOUTS = frozenset(["csv-vertical", "csv-raw", "csv-details", "csv-source"])
 
 CHECKED = 20  # launches looked at for contradictions; a file has one number style, so a few show it
 
@@ -124,6 +129,7 @@ def _report(source: TextSource, layout: str, profiles: tuple[Profile, ...], note
     checked = [without_impossible_counts(with_absent_counters(profile)) for profile in profiles]
     profiles = tuple(profile for profile, _ in checked)
     left_out = tuple(note for _, note in checked if note)
+    notes = (*notes, *(error for error in errors_in(source.lines()) if error not in notes))
     return Report(source.name, layout, profiles, notes + _lines_only(profiles) + doubts + left_out)
 
 
@@ -159,7 +165,7 @@ def _read(source: TextSource, layout: str, first: int) -> ProfilesAndNotes:
         return profiles, notes
     if layout in CSV_LAYOUTS:
         more, more_notes = LAYOUTS[other[0]][1](source, other[1])
-        return profiles + more, notes + more_notes[1:]
+        return profiles + more, notes + tuple(note for note in more_notes if not note.startswith(STYLE_NOTE))
     launches, blocks, more, _ = read_pages(source, other[1])
     joined = with_lines([*profiles, *launches], blocks, more)
     return tuple(joined), notes + more.finish()
@@ -212,6 +218,7 @@ def _layout(source: TextSource) -> tuple[str, int]:
                 return name, number
     raise InputError(
         explain(source)
+        or headless(source)
         or f"{source.name}: no Nsight Compute output in it (neither a kernel line nor a CSV header); pass what this writes: {PROFILE_AGAIN}"
     )
 
@@ -228,5 +235,6 @@ def _nothing(name: str, layout: str, first: int, notes: tuple[str, ...]) -> str:
             f"export the raw page: {export_command()}"
         )
     what = "a CSV header without a row of metrics" if layout.startswith("csv") else "a kernel line without a metric"
-    why = f" ({notes[1]})" if len(notes) > 1 else ", so the file was cut or nothing was collected"
+    said = [note for note in notes if not note.startswith(STYLE_NOTE)]
+    why = f" ({said[0]})" if said else ", so the file was cut or nothing was collected"
     return f"{name}:{first}: {what} after it{why}; profile again: {PROFILE_AGAIN}"

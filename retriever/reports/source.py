@@ -30,12 +30,21 @@ BINARY_MARK = b"NVR\0"
 BINARY_SUFFIXES = (".ncu-rep", ".ncu-repz")
 """Files that only NVIDIA's reader understands: their first bytes (2023 to 2026), and their names, compressed ones too."""
 
+NSYS_MARKS = (b"NVIDIA Tegra Profiler Report", b"SQLite format 3\0")
+NSYS_SUFFIXES = (".nsys-rep", ".qdrep", ".sqlite")
+"""Files of Nsight Systems: what a report (2021 to now) and its export begin with, and their names."""
+
 PROFILE_AGAIN = "ncu --set full --csv --page raw --log-file report.csv ./app"
 
 
 def export_command(report: str = "REPORT.ncu-rep") -> str:
     """The command that turns a binary report into the text that is read best: the raw page, where every metric has its own name."""
     return f"ncu --import {report} --page raw --csv > {Path(report).stem}.csv"
+
+
+def nsys_command(report: str = "REPORT.nsys-rep") -> str:
+    """The command that prints the kernel times of a file of Nsight Systems."""
+    return f"nsys stats --report cuda_gpu_kern_sum {report}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +130,8 @@ def _file(path: Path, name: str, kept: object = None) -> TextSource:
             head = stream.read(HEAD_BYTES)
     encoding = _encoding(head)
     binary = head.startswith(BINARY_MARK) or (path.suffix in BINARY_SUFFIXES and b"\0" in head)
+    if b"\0" in head and (head.startswith(NSYS_MARKS) or path.suffix in NSYS_SUFFIXES):
+        raise InputError(_of_nsys(name, path))
     if encoding == "utf-8" and b"\0" in head and not binary:
         raise InputError(_binary(name))
     if len(head) < HEAD_BYTES:
@@ -182,3 +193,8 @@ def _refuse_empty(name: str, text: str) -> None:
 
 def _binary(name: str) -> str:
     return f"{name}: binary (a NUL byte in its first {HEAD_BYTES} bytes), not a text report; pass the output of ncu as text"
+
+
+def _of_nsys(name: str, path: Path) -> str:
+    file = path.name if path.suffix in NSYS_SUFFIXES else "FILE"
+    return f"{name}: a binary file of Nsight Systems, which nsys itself prints; pass what this writes: {nsys_command(file)}"

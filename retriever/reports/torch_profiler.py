@@ -9,15 +9,16 @@ from typing import Any
 
 from indexer.errors import InputError
 from retriever.reports.draft import Dimensions
-from retriever.reports.launch_times import Launch, Total, profiles_of, totals
+from retriever.reports.launch_times import Launch, Total, copies_of, profiles_of, totals
 from retriever.reports.profile import ProfilesAndNotes
 from retriever.reports.source import TextSource
 from retriever.reports.units import SECONDS_IN_NS
 
 _TIME = re.compile(r"(-?[\d.]+)(us|ms|s)")
+_SHARE = re.compile(r"(\d+(?:\.\d+)?)%")
 _GAP = re.compile(r"\s{2,}")
 _NO_KERNEL = re.compile(r"^(?:Memcpy|Memset|ProfilerStep|Optimizer\.|##|cuda[A-Z]|cu[A-Z])")
-GPU_COLUMN = "Self CUDA"
+GPU_COLUMN, SHARE_COLUMN = "Self CUDA", "Self CUDA %"
 COUNTED = 1.01  # more self time than the footer's total by a hundredth: rows overlap
 
 TRACE_WORK = ("kernel", "gpu_memcpy", "gpu_memset")
@@ -46,18 +47,25 @@ def read_table(source: TextSource, first: int) -> ProfilesAndNotes:
         )
     rows = list(_rows(lines, columns))
     on_host = {name for _, name, row in rows if row["Self CPU"]}
-    found = [
-        Total(name, int(row["# of Calls"]), row[GPU_COLUMN], row[GPU_COLUMN] / max(1, row["# of Calls"]), f"{number}:1")
+    on_gpu = [
+        _total(number, name, row)
         for number, name, row in rows
-        if row[GPU_COLUMN] > 0 and not row["Self CPU"] and not row["CPU total"] and name not in on_host and not _NO_KERNEL.match(name)
+        if row[GPU_COLUMN] > 0 and not row["Self CPU"] and not row["CPU total"] and name not in on_host
     ]
+    found = [total for total in on_gpu if not _NO_KERNEL.match(total.name)]
     if not found:
         raise InputError(f"{source.name}:{number}: no kernel among the rows of this table; print more of it: row_limit=100")
-    profiles, notes = profiles_of(found, "a table of torch.profiler")
+    beside_pct = sum(total.share_pct or 0.0 for total in on_gpu if _NO_KERNEL.match(total.name))
+    profiles, notes = profiles_of(found, "a table of torch.profiler", beside_pct=beside_pct)
     whole = next((row["total"] for _, name, row in rows if name == ""), 0.0)
     if whole and sum(total.total_ns for total in found) > COUNTED * whole:
         notes += ("the rows sum to more than the table's own total, so annotations are among them: shares are too small",)
     return profiles, notes
+
+
+def _total(line: int, name: str, row: dict[str, float]) -> Total:
+    count, time_ns = row["# of Calls"], row[GPU_COLUMN]
+    return Total(name, int(count), time_ns, time_ns / max(1, count), f"{line}:1", share_pct=row.get(SHARE_COLUMN))
 
 
 def _rows(lines: Iterator[tuple[int, str]], columns: list[str]) -> Iterator[tuple[int, str, dict[str, float]]]:
@@ -73,9 +81,11 @@ def _rows(lines: Iterator[tuple[int, str]], columns: list[str]) -> Iterator[tupl
 
 
 def _number(cell: str) -> float:
-    """A time in ns, or a plain number; 0 for what is neither, such as a share."""
+    """A time in ns, a share in percent, or a plain number; 0 for what is none of them."""
     if match := _TIME.fullmatch(cell):
         return float(match[1]) * SECONDS_IN_NS[match[2]]
+    if match := _SHARE.fullmatch(cell):
+        return float(match[1])
     return float(cell) if re.fullmatch(r"\d+", cell) else 0.0
 
 
@@ -93,7 +103,7 @@ def read_trace(source: TextSource, found: dict[str, Any]) -> ProfilesAndNotes:
             f"{source.name}: a trace without a kernel (no event of category kernel); profile with ProfilerActivity.CUDA, "
             "and let the profiled code run on the GPU"
         )
-    return profiles_of(totals(launches), "a trace of torch.profiler")
+    return profiles_of(totals(launches), "a trace of torch.profiler", copies_of(launches))
 
 
 def _is_work(event: dict[str, Any]) -> bool:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from retriever.reports.profiler_errors import DENIED, advice
-from retriever.reports.source import PROFILE_AGAIN, TextSource, export_command
+from retriever.reports.source import PROFILE_AGAIN, TextSource, export_command, nsys_command
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +19,14 @@ class Trouble:
     """After the place; `{line}` is the line itself and `{remedy}` what to do about it."""
 
 
+NVPROF_MARKS = ("NVPROF is profiling", "nvprof is not supported", "GPU activities:", '"GPU activities",', "Metric Description Min Max Avg")
+"""Lines of nvprof: above its output, where it refuses a GPU, of its summary, and above its table of metrics."""
+OF_NVPROF = (
+    "output of nvprof, which is not read: its metrics have other names and meanings, and it knows no GPU past compute capability 7.5; "
+    f"profile with Nsight Compute (compute capability 7.0 or later): {PROFILE_AGAIN}; or take kernel times alone: "
+    f"nsys profile -o run ./app, then {nsys_command('run.nsys-rep')}"
+)
+
 TROUBLES = (
     Trouble(
         DENIED,
@@ -27,6 +35,7 @@ TROUBLES = (
         "torch.profiler and Triton metadata, and takes --grid, --block, --time-us, --bytes and --flops",
     ),
     Trouble("==ERROR==", 'ncu stopped with "{line}"; {remedy}, then profile again: ' + PROFILE_AGAIN),
+    *(Trouble(mark, OF_NVPROF) for mark in NVPROF_MARKS),
     Trouble(
         "No kernels were profiled",
         "ncu profiled no kernel; {remedy}",

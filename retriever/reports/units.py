@@ -11,6 +11,9 @@ from functools import lru_cache
 ENOUGH_VOTES = 64  # a guess: one launch's table shows the decimal sign more often than that, so later rows add nothing
 GROUP_SPACES = str.maketrans("", "", " \u00a0\u202f'’")  # French and Swiss digit grouping
 
+STYLE_NOTE = "numbers: "
+"""What the note on how a report writes numbers begins with."""
+
 PREFIXES = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
 """Nsight Compute scales by powers of 1000, bytes included: 102.40 Kbyte of shared memory is 102400 bytes."""
 
@@ -150,7 +153,9 @@ class NumberStyle:
 
     decimal: str
     note: str
-    """The rule used, for the reader of the report."""
+    """The rule used, for the reader of the report; begins with STYLE_NOTE."""
+    plain: bool = False
+    """True where numbers are written as in English, or none shows how, and no value speaks against it."""
 
     def number(self, cell: str, unit: str = "") -> float | None:
         """The finite number in `cell`, not scaled; None for text and missing values.
@@ -195,6 +200,13 @@ def _decimal_sign(token: str) -> str | None:
     return None
 
 
+def reads_two_ways(cell: str, unit: str = "") -> bool:
+    """Whether nothing in a number says if its sign is for decimals or groups digits: `1,234`, `12.345` unless it is a percentage."""
+    token = cell.translate(GROUP_SPACES)
+    signs = "," if unit == "%" else ".,"
+    return _NUMBER.fullmatch(token) is not None and any(sign in token for sign in signs) and _decimal_sign(token) is None
+
+
 def number_style(cells: Iterable[str]) -> NumberStyle:
     """The style that most of the first 64 telling numbers show; a decimal point when none does.
 
@@ -228,5 +240,7 @@ def _style(points: int, commas: int) -> NumberStyle:
         return NumberStyle(",", f"numbers: comma is the decimal sign and point groups digits (shown by {commas} values{against})")
     if points:
         against = f", against {commas}" if commas else ""
-        return NumberStyle(".", f"numbers: point is the decimal sign and comma groups digits (shown by {points} values{against})")
-    return NumberStyle(".", "numbers: no value shows the decimal sign; a point is read as decimal, a comma as grouping")
+        return NumberStyle(
+            ".", f"numbers: point is the decimal sign and comma groups digits (shown by {points} values{against})", not commas
+        )
+    return NumberStyle(".", "numbers: no value shows the decimal sign; a point is read as decimal, a comma as grouping", True)
