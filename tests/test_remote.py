@@ -246,10 +246,11 @@ def test_what_a_login_script_prints_is_passed_over() -> None:
 def test_an_interrupted_run_stops_the_other_machine_and_cleans_it(zoo: Path, stub: Path, far_folder: Path) -> None:
     (zoo / "double" / "honest.py").write_text(SLOW, encoding="utf-8")
     code = textwrap.dedent(f"""
-        import sys
+        import signal, sys
         from pathlib import Path
         from kernel_wiki.harness import discover, remote
 
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job would have it ignored
         try:
             entries, far = discover.select("double/honest", Path({str(zoo)!r})), remote.Remote("far", sys.executable, "cpu")
             remote.validate(entries, far, ("--rounds", "0"), say=lambda line: print(line, flush=True))
