@@ -136,6 +136,18 @@ CANDIDATES = {
                     pass
             return x * 2
     """,
+    "wrong_sockets": """
+        import os, stat
+
+        def run(x):
+            held = 0
+            for fd in range(3, 64):
+                try:
+                    held += stat.S_ISSOCK(os.fstat(fd).st_mode)
+                except OSError:
+                    pass
+            raise ValueError(f"{held} sockets")
+    """,
 }
 EXPECTED = {
     "wrong_timer": ("correctness", "cheat", "torch.cuda.Event.elapsed_time"),
@@ -154,6 +166,7 @@ EXPECTED = {
     "wrong_layout": ("correctness", "type", "not contiguous"),
     "wrong_orphan": ("run", "type", "caf\u00e9 ? ?[31m"),
     "wrong_answer": ("run", "cheat", "wrote to the judge's socket"),
+    "wrong_sockets": ("run", "type", "ValueError: 1 sockets"),
 }
 
 
@@ -195,7 +208,7 @@ def test_the_honest_candidate_passes_everything_that_the_cheats_fail(zoo: Path) 
 def test_a_cheat_is_rejected_for_what_it_is(name: str, variants: dict[str, dict]) -> None:
     stage, category, words = EXPECTED[name]
     found = variants[name]
-    assert (found["stage"], found["category"]) == (stage, category), found
+    assert (found["stage"], found["category"]) == (stage, category), found["hint"]
     assert words in found["hint"]
     assert set(findings.ANSWER_KEYS) <= set(found)
 

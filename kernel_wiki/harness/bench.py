@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
 import torch
-import torch.multiprocessing
+import torch.multiprocessing  # teaches the pickler CUDA IPC
 
 from .candidate import Candidate
+from .shared import Files
 
 CALL_FLOOR_S = 10
 CALL_MULTIPLE = 300
@@ -35,28 +36,20 @@ class Bench:
     pool: Any = None
     """Device memory that is shared with the runner; nothing that a candidate must not see is allocated there."""
 
+    files: Files = field(default_factory=Files)
+    """The same on the CPU."""
+
     def __post_init__(self) -> None:
-        torch.multiprocessing.set_sharing_strategy("file_system")  # names, not descriptors: the runner is no child of multiprocessing
         if self.device == "cuda":
             self.pool = torch.cuda.MemPool()
 
-    @contextlib.contextmanager
-    def sharing(self) -> Iterator[None]:
-        """Allocations inside are seen by the runner."""
-        with torch.cuda.use_mem_pool(self.pool) if self.pool is not None else contextlib.nullcontext():
-            yield
-
     def shared(self, value: Any) -> Any:
-        """A copy of a tensor, strides kept, in memory shared with the runner; other values as they are."""
+        """A copy of a tensor, strides kept, in memory that the runner can map; other values as they are."""
         if not isinstance(value, torch.Tensor):
             return value
-        with self.sharing():
-            base, offset = value, value.storage_offset()
-            extent = offset + (sum((n - 1) * s for n, s in zip(value.shape, value.stride())) + 1 if value.numel() else 0)
-            memory = torch.empty(max(1, extent), dtype=value.dtype, device=self.device)
-        if self.device == "cpu":
-            memory.share_memory_()
-        view = memory.as_strided(value.shape, value.stride(), offset)
+        base, offset = value, value.storage_offset()
+        extent = offset + (sum((n - 1) * s for n, s in zip(value.shape, value.stride())) + 1 if value.numel() else 0)
+        view = self._empty(max(1, extent), value.dtype).as_strided(value.shape, value.stride(), offset)
         view.copy_(base)
         return view
 
@@ -64,18 +57,31 @@ class Bench:
         """Share inputs with the runner under a name; the shared tensors, which the referee may rewrite later."""
         shared = tuple(self.shared(value) for value in inputs)
         self.settle()
-        self.candidate.ask("bind", self.timeout_s, slot=slot, inputs=shared)
+        with self._sent(shared) as sent:
+            self.candidate.ask("bind", self.timeout_s, slot=slot, inputs=sent)
         return shared
 
     def bind_outputs(self, expected: tuple, dtypes: tuple) -> tuple[torch.Tensor, ...]:
-        """Buffers for the outputs, full of NaN."""
-        with self.sharing():
-            buffers = tuple(torch.empty(ref.shape, dtype=dtype, device=self.device) for ref, dtype in zip(expected, dtypes))
-        if self.device == "cpu":
-            for buffer in buffers:
-                buffer.share_memory_()
-        self.candidate.ask("buffers", self.timeout_s, buffers=buffers)
+        """Buffers for the outputs, not yet filled."""
+        buffers = tuple(self._empty(ref.numel(), dtype).view(ref.shape) for ref, dtype in zip(expected, dtypes))
+        with self._sent(buffers) as sent:
+            self.candidate.ask("buffers", self.timeout_s, buffers=sent)
         return buffers
+
+    def _empty(self, elements: int, dtype: torch.dtype) -> torch.Tensor:
+        if self.device != "cuda":
+            return self.files.empty(elements, dtype)[:elements]
+        with torch.cuda.use_mem_pool(self.pool):
+            return torch.empty(elements, dtype=dtype, device=self.device)
+
+    @contextlib.contextmanager
+    def _sent(self, values: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+        """The values as the runner can open them: torch's CUDA IPC, or a file until it has."""
+        try:
+            handle = self.files.handle if self.device != "cuda" else lambda tensor: tensor
+            yield tuple(handle(value) if isinstance(value, torch.Tensor) else value for value in values)
+        finally:
+            self.files.unlink()
 
     def settle(self) -> None:
         """Wait for this process's work on the device: the runner does not see this process's streams."""

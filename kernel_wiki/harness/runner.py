@@ -2,7 +2,7 @@
 
 The referee sends pickled commands over the socket FD and gets JSON back: what comes out of this process is never unpickled. A command
 is `{do, token, ...}`; the answer is `{token, ...}` or `{token, finding: {...}}`. Tensors in commands are the referee's, shared: CUDA IPC
-on a GPU, shared memory on the CPU. Results are copied into buffers of the referee, so that it alone decides what they are worth.
+on a GPU, mapped files on the CPU. Results are copied into buffers of the referee, so that it alone decides what they are worth.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ class Runner:
         import torch.utils._python_dispatch
 
         from . import cheats, timing
+        from .shared import Mapped
 
-        torch.multiprocessing.set_sharing_strategy("file_system")
-        self.torch, self.cheats, self.timing = torch, cheats, timing
+        self.torch, self.cheats, self.timing, self.mapped = torch, cheats, timing, Mapped
         self.device, self.stage, self.source = "cpu", "static", None
         self.run: Any = None
         self.inputs: dict[str, tuple[Any, ...]] = {}
@@ -92,12 +92,12 @@ class Runner:
 
     def do_bind(self, slot: str, inputs: tuple[Any, ...]) -> dict[str, Any]:
         """Name some inputs."""
-        self.inputs[slot] = inputs
+        self.inputs[slot] = self._opened(inputs)
         return {}
 
     def do_buffers(self, buffers: tuple[Any, ...]) -> dict[str, Any]:
         """Where the referee wants outputs."""
-        self.buffers = buffers
+        self.buffers = self._opened(buffers)
         return {}
 
     def do_release(self) -> dict[str, Any]:
@@ -222,6 +222,9 @@ class Runner:
         if self.clock is not None and type(self.clock) is not self.timing.Clock:
             changed.append("clock")
         return [f"Runner.{name}" for name in changed] + [f"Clock.{name}" for name in of_clock]
+
+    def _opened(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(value.open() if isinstance(value, self.mapped) else value for value in values)
 
     def _check_form(self, outputs: tuple, inputs: tuple, earlier: set[int]) -> None:
         tensor = self.torch.Tensor

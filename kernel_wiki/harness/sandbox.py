@@ -93,7 +93,7 @@ def descendants(pid: int) -> list[int]:
 
 
 def remove_shared(pid: int) -> None:
-    """Remove the shared memory that torch made for a process which has ended; its manager was killed with it."""
+    """Remove the counters of CUDA IPC that torch left in shared memory for a process which has ended."""
     for path in SHARED_MEMORY.glob(f"torch_{pid}_*"):
         path.unlink(missing_ok=True)
 
