@@ -158,8 +158,9 @@ def diagnose(
 
     With --vs the report given first is the one before, and --kernel-name OLD=NEW pairs kernels of two names.
 
-    Where counters are denied, the report may be the output of ptxas -v, cuobjdump --dump-resource-usage, nsys stats, torch.profiler
-    (table or trace) or Triton's metadata. Answers from them are marked weak. Typed values add to any report, or stand alone.
+    Where counters are denied, the report may be the output of ptxas -v, cuobjdump --dump-resource-usage, nsys stats, nvprof (its
+    summary), torch.profiler (table or trace) or Triton's metadata. Answers from them are marked weak. Typed values add to any report, or
+    stand alone.
 
     Example: warplore diagnose report.csv --kernel-name softmax
 

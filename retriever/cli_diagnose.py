@@ -110,12 +110,13 @@ def _named_gpu(core: Warplore, asked: Asked) -> Gpu | None:
 
 
 def _diagnose(core: Warplore, asked: Asked) -> None:
+    from retriever.inputs import reading_gpu
     from retriever.json_forms import diagnose_json, diagnosis_json
     from retriever.terminal import print_diagnoses
 
     named = _named_gpu(core, asked)
     report, pairs = _read_with_typed(core, asked, named)
-    gpus = [named or core.gpu_of(profile) for profile, _ in pairs]
+    gpus = [reading_gpu(profile, named, core.gpu_of(profile)) for profile, _ in pairs]
     if asked.plan:
         _plan(asked, pairs)
     elif asked.as_json:
@@ -140,6 +141,7 @@ def _plan(asked: Asked, pairs: tuple[Diagnosed, ...]) -> None:
 
 def _compare(core: Warplore, asked: Asked) -> None:
     from retriever.compare import compare
+    from retriever.inputs import reading_gpu
     from retriever.json_forms import comparison_json
     from retriever.terminal_compare import print_comparison
 
@@ -158,7 +160,8 @@ def _compare(core: Warplore, asked: Asked) -> None:
         _say("--plot: no launch of one report matches one of the other, so there is nothing to draw side by side")
     elif asked.plot:
         pair = comparison.launches[0]
-        _plot_pair(asked.plot, pair.before, pair.after, (named or core.gpu_of(pair.before), named or core.gpu_of(pair.after)))
+        before_gpu, after_gpu = (reading_gpu(profile, named, core.gpu_of(profile)) for profile in (pair.before, pair.after))
+        _plot_pair(asked.plot, pair.before, pair.after, (before_gpu, after_gpu))
     if not asked.as_json:
         _print_notes(before, after)
 

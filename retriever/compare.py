@@ -59,7 +59,7 @@ class Fate:
 
     id: str
     outcome: str
-    """`went`, `stayed`, `came` or `undecided`: shown before, and the second report lacks the metrics to tell."""
+    """`went`, `stayed`, `came` or `undecided`: shown in one report, and the other lacks the metrics to tell."""
     before: float | None
     """Severity before; None where it did not show."""
     after: float | None
@@ -86,7 +86,7 @@ class LaunchComparison:
     how: str
     times: Times
     fates: tuple[Fate, ...]
-    """Those that stayed, came, went and are undecided, each by severity."""
+    """Those that stayed, came, are there and may have been before, went, and may have gone, each by severity."""
     pointers: tuple[PointerFate, ...]
     """Where a report has no usable data: what its counters point to all the same."""
     movements: tuple[Movement, ...]
@@ -135,7 +135,13 @@ def _compare(pair: Pair, guides: dict[str, GuideRecord]) -> LaunchComparison:
         counters(old, new) if _is_blind(first) and _is_blind(second) else movements(left, right, shown),
         tuple(expected),
         _next(second),
-        (*_other_gpu(old, new), *_other_launch(old, new), *_other_work(left, right), *_lacking(left, right, first, second)),
+        (
+            *_unlike_named(first, second),
+            *_other_gpu(old, new),
+            *_other_launch(old, new),
+            *_other_work(left, right),
+            *_lacking(left, right, first, second),
+        ),
     )
 
 
@@ -145,16 +151,21 @@ def _times(left: Lookup, right: Lookup) -> Times:
 
 def _fates(first: Diagnosis, second: Diagnosis) -> tuple[Fate, ...]:
     old, new = ({b.id: b for b in diagnosis.bottlenecks} for diagnosis in (first, second))
-    open_now = {item.bottleneck for item in second.missing}
+    open_before, open_now = ({item.bottleneck for item in diagnosis.missing} for diagnosis in (first, second))
     fates = []
     for id in dict.fromkeys(id for id in (*new, *old) if id != NO_USABLE_DATA):
         was, now = old.get(id), new.get(id)
-        outcome = ("stayed" if was else "came") if now else "undecided" if id in open_now else "went"
+        outcome = "stayed" if was and now else "undecided" if id in (open_before if now else open_now) else "came" if now else "went"
         best = now or was
         roof = best is not None and (best.is_roof or id == WELL_OPTIMIZED)
         fates.append(Fate(id, outcome, was.severity if was else None, now.severity if now else None, roof))
-    order = ("stayed", "came", "went", "undecided")
-    return tuple(sorted(fates, key=lambda fate: (order.index(fate.outcome), -(fate.after or fate.before or 0), fate.id)))
+    return tuple(sorted(fates, key=lambda fate: (_place(fate), -(fate.after or fate.before or 0), fate.id)))
+
+
+def _place(fate: Fate) -> int:
+    """What is there now stands before what is not."""
+    there = ("stayed", "came", "undecided")
+    return there.index(fate.outcome) if fate.after is not None else len(there) + (fate.outcome == "undecided")
 
 
 def _is_blind(diagnosis: Diagnosis) -> bool:
@@ -171,6 +182,11 @@ def _next(second: Diagnosis) -> Step | None:
     if first.id == NO_USABLE_DATA:
         return Step(first.id, f"the second report says no unit's share of its peak; collect: ncu {second.collect_next}", first.cures)
     return Step(first.id, f"at most {first.severity:.0f} % of the time" if first.severity else "what it costs is not known", first.cures)
+
+
+def _unlike_named(first: Diagnosis, second: Diagnosis) -> tuple[str, ...]:
+    """What is to say of the reports' GPU beside the one that was named, once where it is the same."""
+    return tuple(dict.fromkeys(diagnosis.gpu_note for diagnosis in (first, second) if diagnosis.gpu_note))
 
 
 def _other_gpu(old: Profile, new: Profile) -> list[str]:

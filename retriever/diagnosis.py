@@ -16,8 +16,10 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from indexer.gpus import Gpu
+from retriever.inputs import gpu_note, reading_gpu
 from retriever.lookup import lookup_of
 from retriever.metric_expressions import Lookup, evaluate, parse_expression
+from retriever.open_causes import open_causes
 from retriever.pointers import pointing, specific_metrics
 from retriever.reports.profile import Profile
 from retriever.reports.weak_form import is_weak
@@ -91,7 +93,7 @@ class Bottleneck:
     limit: bool = False
     """Whether it names a unit at its limit."""
     open_causes: tuple[str, ...] = ()
-    """Bottlenecks that would explain this one and that the report can neither confirm nor rule out, by id."""
+    """Bottlenecks that would explain this one and that the report can neither confirm nor rule out, the likeliest first."""
     weak: bool = False
     """Whether it is told from resources and time, with no counter read."""
 
@@ -129,6 +131,8 @@ class Diagnosis:
     """Of the units whose use was read the one used most, in words, and its share of the peak in per cent."""
     collect_next: str
     """Options for ncu that would decide the rest: `--section WarpStateStats --page raw --csv`; empty when nothing is open."""
+    gpu_note: str = ""
+    """One line where the launch was made on another GPU than the one that was named, and something changes by it."""
 
     @property
     def is_provisional(self) -> bool:
@@ -150,12 +154,16 @@ Diagnosed = tuple[Profile, Diagnosis]
 """A launch and what it shows."""
 
 
-def diagnose(profile: Profile, guides: Iterable[GuideRecord], gpu: Gpu | None = None) -> Diagnosis:
+def diagnose(profile: Profile, guides: Iterable[GuideRecord], gpu: Gpu | None = None, reported: Gpu | None = None) -> Diagnosis:
     """Every bottleneck of `guides` that `profile` shows, and what it would take to decide the others.
 
     Without a single readable headline throughput and with nothing found, the answer is the bottleneck `no-usable-data`.
+
+    Args:
+        gpu: the GPU that was named, or the one that the report names. Where it cannot have made the report, nothing is read by it.
+        reported: the GPU table's entry for what the report says, where a GPU was named as well.
     """
-    lookup = lookup_of(profile, gpu)
+    lookup = lookup_of(profile, reading_gpu(profile, gpu, reported))
     found, open_guides = [], []
     ordered = sorted(guides, key=lambda guide: guide.id)
     for guide in ordered:
@@ -170,7 +178,9 @@ def diagnose(profile: Profile, guides: Iterable[GuideRecord], gpu: Gpu | None = 
     if blind:
         found = [_no_usable_data(ordered)]
     specific = specific_metrics(ordered, lookup) if blind else frozenset()
-    found = [replace(each, open_causes=_open_causes(each, open_guides, found)) for each in found]
+    named = {each.id for each in found}
+    undecided = {_term(guide): guide for guide, _ in open_guides if _term(guide) not in named}
+    found = [replace(each, open_causes=open_causes(each.id, undecided, profile, lookup)) for each in found]
     return Diagnosis(
         kernel=profile.kernel,
         bottlenecks=_roofs_apart(_causes_first(found, {_term(guide): guide.explains for guide in ordered})),
@@ -180,18 +190,13 @@ def diagnose(profile: Profile, guides: Iterable[GuideRecord], gpu: Gpu | None = 
         ),
         busiest=_busiest(lookup),
         collect_next=_collect_next(open_guides, profile),
+        gpu_note=gpu_note(profile, gpu, reported),
     )
 
 
 def _busiest(lookup: Lookup) -> tuple[str, float] | None:
     read = [(label, value) for name, label in UNITS.items() if (value := lookup(name)) is not None and not math.isnan(value)]
     return max(reversed(read), key=itemgetter(1), default=None)
-
-
-def _open_causes(symptom: Bottleneck, open_guides: list[tuple[GuideRecord, tuple[str, ...]]], found: list[Bottleneck]) -> tuple[str, ...]:
-    """Undecided guides that say they bring the symptom about, unless a cause of it was found."""
-    causes = {_term(guide) for guide, _ in open_guides if symptom.id in guide.explains}
-    return tuple(sorted(causes - {each.id for each in found}))
 
 
 def _bottleneck(guide: GuideRecord, verdict: Verdict, lookup: Lookup) -> Bottleneck:

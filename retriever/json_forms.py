@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from indexer.gpus import Gpu
 from retriever.diagnosis import NO_USABLE_DATA, Diagnosis
 from retriever.hot_lines import hot_lines_json
+from retriever.inputs import maker_name, reading_gpu
 from retriever.pack import Pack
 from retriever.rank import Hit, Ranking
 from retriever.reports.profile import Profile, Report
@@ -50,10 +51,12 @@ def situation_json(situation: Situation) -> dict[str, Any]:
 
 
 def diagnosis_json(diagnosis: Diagnosis, profile: Profile | None = None, gpu: Gpu | None = None) -> dict[str, Any]:
-    """One kernel's bottlenecks with their evidence, what is missing and what to collect next."""
+    """One kernel's bottlenecks with their evidence, what is missing and what to collect next; `gpu` is what it was made on."""
+    maker = maker_name(profile, gpu) if profile else gpu.name if gpu else None
     form: dict[str, Any] = {
         "name": diagnosis.kernel,
-        "gpu": gpu.name if gpu else None,
+        "gpu": maker if gpu else None,
+        "gpu_note": diagnosis.gpu_note or None,
         "bottlenecks": [
             {
                 "id": bottleneck.id,
@@ -88,7 +91,7 @@ def diagnosis_json(diagnosis: Diagnosis, profile: Profile | None = None, gpu: Gp
             form["read"] = {name: {"value": metric.value, "unit": metric.unit} for name, metric in profile.metrics.items()}
         form |= {"grid": profile.grid, "block": profile.block, "compute_capability": profile.compute_capability}
         form["hot_lines"] = hot_lines_json(profile)
-        form |= weak_json(profile, gpu)
+        form |= weak_json(profile, reading_gpu(profile, gpu))
     return form
 
 
@@ -98,8 +101,9 @@ def plan_json(plan: Plan) -> dict[str, Any]:
 
 
 def diagnose_json(report: Report, kernels: list[dict[str, Any]]) -> dict[str, Any]:
-    """The answer of `diagnose`."""
-    return {"schema": SCHEMA, "source": report.source, "layout": report.layout, "kernels": kernels, "notes": list(report.notes)}
+    """The answer of `diagnose`; its notes begin with what contradicts the GPU that was named."""
+    notes = [*dict.fromkeys(kernel["gpu_note"] for kernel in kernels if kernel["gpu_note"]), *report.notes]
+    return {"schema": SCHEMA, "source": report.source, "layout": report.layout, "kernels": kernels, "notes": notes}
 
 
 def comparison_json(before: Report, after: Report, comparison: Comparison) -> dict[str, Any]:

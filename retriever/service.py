@@ -21,7 +21,7 @@ from indexer.vocabulary import Vocabulary, load_vocabulary
 from retriever.candidates import rank_candidates
 from retriever.diagnosis import RAW_PAGE, Diagnosed, diagnose
 from retriever.gpu_names import gpu_in_text
-from retriever.inputs import find_gpu, read_kernel_text, well_formed
+from retriever.inputs import find_gpu, read_kernel_text, reading_gpu, well_formed
 from retriever.kernels.facts import KernelFacts
 from retriever.pack import DEFAULT_BUDGET, Pack, build_pack
 from retriever.rank import Ranking, rank
@@ -196,6 +196,8 @@ class Warplore:
     def diagnose(self, report: Report, gpu: Gpu | None = None, kernel_name: str | None = None) -> tuple[Diagnosed, ...]:
         """Every launch of a report with its diagnosis, in report order; `kernel_name` keeps those that `chosen` finds by it.
 
+        A launch is read by the GPU that the report names; `gpu`, which the user named, stands in where it can be that one.
+
         Raises:
             InputError: no kernel has that name.
         """
@@ -209,9 +211,9 @@ class Warplore:
             raise InputError(f'{report.source}: no kernel name contains "{kernel_name}"; the report has {choices(report.profiles)}')
         found = []
         for profile in profiles:
-            own_gpu = gpu or self.gpu_of(profile)
-            filled = with_derived(with_estimates(profile, own_gpu))
-            diagnosis = diagnose(filled, self.guides, own_gpu)
+            reported = self.gpu_of(profile)
+            filled = with_derived(with_estimates(profile, reading_gpu(profile, gpu, reported)))
+            diagnosis = diagnose(filled, self.guides, gpu or reported, reported)
             if report.has_every_metric and diagnosis.collect_next == RAW_PAGE:
                 diagnosis = replace(diagnosis, collect_next="")
             found.append((filled if is_weak(profile) else profile, diagnosis))
@@ -259,14 +261,9 @@ class Warplore:
             from retriever.weak_facts import for_gpu
 
             report = for_gpu(read_report(ncu), resolved)
-            reported = self.gpu_of(report.profiles[0])
-            if resolved and reported and reported.compute_capability != resolved.compute_capability:
-                notes.append(
-                    f"the report was made on {reported.name}, the question is about {resolved.name}: its numbers do not carry over"
-                )
-            if not resolved and reported:
+            diagnosed = _longest(self.diagnose(report, resolved, kernel_name), facts, notes)
+            if not resolved and (reported := self.gpu_of(report.profiles[0])):
                 resolved, source = reported, "the report"
-            diagnosed = _longest(self.diagnose(report, _maker(reported, resolved), kernel_name), facts, notes)
             notes += list(report.notes[:3])
         if not resolved and (named := gpu_in_text(ask, self.gpus)):
             resolved, source = named, "the question"
@@ -294,13 +291,6 @@ class Warplore:
     def context(self, situation: Situation, budget: int = DEFAULT_BUDGET) -> Pack:
         """The context pack for a situation, at most `budget` tokens."""
         return build_pack(situation, self.rank(situation), self.root, budget)
-
-
-def _maker(reported: Gpu | None, named: Gpu | None) -> Gpu | None:
-    """The GPU that made a report: the one that was named, where the report gives no more than that one's compute capability, or nothing."""
-    if named and (not reported or (not reported.product and reported.compute_capability == named.compute_capability)):
-        return named
-    return reported
 
 
 def _longest(diagnosed: tuple[Diagnosed, ...], facts: KernelFacts | None, notes: list[str]) -> tuple[Diagnosed, ...]:

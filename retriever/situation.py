@@ -107,6 +107,7 @@ def read_situation(
     if kernel and gpu and (absent := [fact for fact in kernel.features if fact.id not in gpu.features]):
         used = "; ".join(f"{fact.id} (line {fact.line})" for fact in absent)
         notes = (*notes, f"the kernel uses what {gpu.name} lacks, so it does not run there as it is: {used}")
+    notes = (*notes, *dict.fromkeys(diagnosis.gpu_note for diagnosis in diagnoses if diagnosis.gpu_note))
     unique: dict[tuple[str, str, str], Reading] = {}
     for reading in readings:  # the first line that shows a word stands for all of them
         unique.setdefault((reading.kind, reading.id, reading.source.split(" ")[0]), reading)

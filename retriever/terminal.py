@@ -16,6 +16,7 @@ from rich.text import Text
 from indexer.gpus import Gpu, GpuTable
 from retriever.diagnosis import NO_USABLE_DATA, RAW_PAGE, Bottleneck, Diagnosed
 from retriever.hot_lines import hot_lines_text
+from retriever.inputs import maker_name, reading_gpu
 from retriever.rank import Hit, Ranking
 from retriever.render import busiest_text, evidence_text, pointer_text, read_text, shape_text, shortened
 from retriever.reports.weak_form import is_weak
@@ -63,10 +64,12 @@ def print_hits(ranking: Ranking, hits: tuple[Hit, ...], advice: list[str]) -> No
 
 def print_diagnoses(pairs: tuple[Diagnosed, ...], gpus: list[Gpu | None]) -> None:
     """Each kernel's bottlenecks as a list: the one to work on first, its evidence a line a metric, and the first cures."""
-    for (profile, diagnosis), gpu in zip(pairs, gpus):
-        shape = shape_text(profile)
-        unnamed = f"compute capability {profile.compute_capability}" if profile.compute_capability else "GPU not named"
-        out.print(Text(diagnosis.kernel, style="bold") + Text(f"  {gpu.name if gpu else unnamed}{shape}", style="dim"))
+    for note in dict.fromkeys(diagnosis.gpu_note for _, diagnosis in pairs if diagnosis.gpu_note):
+        out.print(Text(f"! {note}", style="yellow"), soft_wrap=True)
+    for (profile, diagnosis), named in zip(pairs, gpus):
+        gpu = reading_gpu(profile, named)
+        maker = maker_name(profile, named) or "GPU not named"
+        out.print(Text(diagnosis.kernel, style="bold") + Text(f"  {maker}{shape_text(profile)}", style="dim"))
         for line in weak_lines(profile, gpu):
             out.print(Text(f"  {line}", style="dim"), soft_wrap=True)
         for place, bottleneck in enumerate(diagnosis.bottlenecks, start=1):

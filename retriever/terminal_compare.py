@@ -106,11 +106,15 @@ def _head(outcome: str, bottleneck: str) -> Text:
 
 
 def severity_change(fate: Fate) -> str:
-    """`at most 92 % of the time (was at most 40 %)`."""
+    """`at most 92 % of the time (was at most 40 %)`; of an undecided one, which report cannot tell."""
+    undecided = fate.outcome == "undecided"
     if fate.after is None:
-        return f"was {_cost(fate.before or 0, fate.roof, ' of the time')}"
-    was = "not named" if fate.before is None else _cost(fate.before, fate.roof)
-    return f"{_cost(fate.after, fate.roof, ' of the time')} (was {was})"
+        was = f"was {_cost(fate.before or 0, fate.roof, ' of the time')}"
+        return f"{was} (the second report cannot tell whether it is still there)" if undecided else was
+    now = _cost(fate.after, fate.roof, " of the time")
+    if undecided:
+        return f"{now} (the first report cannot tell whether it was there)"
+    return f"{now} (was {'not named' if fate.before is None else _cost(fate.before, fate.roof)})"
 
 
 def _cost(severity: float, roof: bool, of_what: str = "") -> str:

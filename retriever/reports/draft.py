@@ -28,7 +28,12 @@ _TRIPLE = re.compile(r"\(?\s*(\d{1,10})\s*,\s*(\d{1,10})\s*,\s*(\d{1,10})\s*\)?"
 def triple(cell: str) -> Dimensions | None:
     """`(256, 1, 1)` as numbers; None for anything else."""
     match = _TRIPLE.fullmatch(cell.strip())
-    return (int(match[1]), int(match[2]), int(match[3])) if match else None
+    return extents(int(match[1]), int(match[2]), int(match[3])) if match else None
+
+
+def extents(x: int, y: int, z: int) -> Dimensions | None:
+    """A grid or block; None for `(0, 0, 0)`, which stands where a launch failed or where there was none, as for a range."""
+    return (x, y, z) if x and y and z else None
 
 
 WORKLOADS = ("kernel", "range", "graph", "cmdlist")
@@ -49,8 +54,7 @@ def dimensions(metrics: Mapping[str, Metric], prefix: str) -> Dimensions | None:
     found = [metrics.get(f"{prefix}_{axis}") for axis in "xyz"]
     if not all(found):
         return None
-    x, y, z = (int(metric.value) for metric in found if metric)
-    return x, y, z
+    return extents(*(int(metric.value) for metric in found if metric))
 
 
 def capability(metrics: Mapping[str, Metric]) -> str | None:

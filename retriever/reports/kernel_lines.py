@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from retriever.reports.draft import Dimensions
+from retriever.reports.draft import Dimensions, extents
 
 _TRIPLE = r"\(\s*(\d{1,10}),\s*(\d{1,10}),\s*(\d{1,10})\s*\)"
 _PLACE = r"(?:Stream\s*\d+,\s*)?Device\s*(?P<device>\d+),\s*CC\s*(?P<cc>\d+\.\d+)(?:,\s*Invocations\s*(?P<count>\d{1,9}))?"
@@ -54,8 +54,8 @@ def launch_in(text: str, line: int = 0) -> Launch | None:
     return None
 
 
-def _dimensions(match: re.Match[str], first: int) -> Dimensions:
-    return int(match[first]), int(match[first + 1]), int(match[first + 2])
+def _dimensions(match: re.Match[str], first: int) -> Dimensions | None:
+    return extents(int(match[first]), int(match[first + 1]), int(match[first + 2]))
 
 
 def _signature(text: str) -> str:

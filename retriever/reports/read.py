@@ -21,6 +21,7 @@ from retriever.reports.sanity import contradictions, without_impossible_counts
 from retriever.reports.source import PROFILE_AGAIN, TextSource, export_command, open_source
 from retriever.reports.source_lines import with_lines
 from retriever.reports.troubles import explain
+from retriever.reports.unanswered import unanswered
 from retriever.reports.units import STYLE_NOTE
 from retriever.reports.vertical_page import begins, read_vertical
 from retriever.reports.without_counters import WHOLE_FILES, read_at_once, read_without_counters
@@ -130,7 +131,7 @@ def _report(source: TextSource, layout: str, profiles: tuple[Profile, ...], note
     profiles = tuple(profile for profile, _ in checked)
     left_out = tuple(note for _, note in checked if note)
     notes = (*notes, *(error for error in errors_in(source.lines()) if error not in notes))
-    return Report(source.name, layout, profiles, notes + _lines_only(profiles) + doubts + left_out)
+    return Report(source.name, layout, profiles, notes + _lines_only(profiles) + unanswered(profiles) + doubts + left_out)
 
 
 def _counters_beside(source: TextSource, other: Report) -> Report | None:

@@ -11,12 +11,14 @@ import sys
 import tempfile
 from array import array
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
 from indexer.errors import InputError
 from retriever.reports import rep_readers
 from retriever.reports.csv_pages import read_csv
+from retriever.reports.device_names import device_names
 from retriever.reports.draft import capability, dimensions
 from retriever.reports.kernel_names import kernel_name
 from retriever.reports.profile import Profile, ProfilesAndNotes, RuleMessage, SourceLine
@@ -52,7 +54,7 @@ def read_rep(source: TextSource) -> ProfilesAndNotes:
         failures = []
         for place in rep_readers.module_folders()[:MAX_TRIES]:
             try:
-                profiles = _by_module(path, place)
+                profiles = _named(_by_module(path, place), path)
                 return profiles, (f"binary report: {len(profiles)} launches read by NVIDIA's ncu_report",)
             except Failure as failure:
                 failures.append(str(failure))
@@ -62,6 +64,15 @@ def read_rep(source: TextSource) -> ProfilesAndNotes:
             except Failure as failure:
                 failures.append(str(failure))
     raise InputError(_remedies(source, failures))
+
+
+def _named(profiles: tuple[Profile, ...], path: Path) -> tuple[Profile, ...]:
+    """Each launch with its GPU's product name: where no section collected the attribute, the one name that the file holds."""
+    names = device_names(path) if any(profile.device is None for profile in profiles) else ()
+    if len(names) != 1:
+        return profiles
+    (name,) = names
+    return tuple(profile if profile.device else replace(profile, device=name) for profile in profiles)
 
 
 def _remedies(source: TextSource, failures: list[str]) -> str:

@@ -19,13 +19,16 @@ class Trouble:
     """After the place; `{line}` is the line itself and `{remedy}` what to do about it."""
 
 
-NVPROF_MARKS = ("NVPROF is profiling", "nvprof is not supported", "GPU activities:", '"GPU activities",', "Metric Description Min Max Avg")
-"""Lines of nvprof: above its output, where it refuses a GPU, of its summary, and above its table of metrics."""
+NVPROF_ROWS = ("GPU activities:", '"GPU activities",')
+"""Rows of nvprof's summary, which is read with its header only."""
+NVPROF_MARKS = ("NVPROF is profiling", "nvprof is not supported", "Metric Description Min Max Avg")
+"""Other lines of nvprof: above its output, where it refuses a GPU, and above its table of metrics."""
 OF_NVPROF = (
     "output of nvprof, which is not read: its metrics have other names and meanings, and it knows no GPU past compute capability 7.5; "
     f"profile with Nsight Compute (compute capability 7.0 or later): {PROFILE_AGAIN}; or take kernel times alone: "
     f"nsys profile -o run ./app, then {nsys_command('run.nsys-rep')}"
 )
+WITH_HEADER = "; or add the header line of this summary, which is read with it: Type Time(%) Time Calls Avg Min Max Name"
 
 TROUBLES = (
     Trouble(
@@ -35,6 +38,7 @@ TROUBLES = (
         "torch.profiler and Triton metadata, and takes --grid, --block, --time-us, --bytes and --flops",
     ),
     Trouble("==ERROR==", 'ncu stopped with "{line}"; {remedy}, then profile again: ' + PROFILE_AGAIN),
+    *(Trouble(mark, OF_NVPROF + WITH_HEADER) for mark in NVPROF_ROWS),
     *(Trouble(mark, OF_NVPROF) for mark in NVPROF_MARKS),
     Trouble(
         "No kernels were profiled",

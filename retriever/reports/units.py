@@ -138,8 +138,8 @@ def expected_units(metric: str) -> tuple[str, ...]:
 
 
 def scaled(value: float, factor: float) -> float:
-    """`value` in base units; rounded to the sixth decimal, so that 16.38 Kbyte is 16380 bytes and not 16379.999999999998."""
-    return value if factor == 1 else round(value * factor, 6)
+    """`value` in base units, to the digits that a float is sure of: 16.38 Kbyte are 16380 bytes, and 33.84 Gbyte 33840000000."""
+    return value if factor == 1 else float(f"{value * factor:.15g}")
 
 
 def is_missing(cell: str) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from indexer.errors import InputError
-from retriever.reports import nsys_tables, ptxas_log, resource_usage, torch_profiler
+from retriever.reports import nsys_tables, nvprof_summary, ptxas_log, resource_usage, torch_profiler
 from retriever.reports.profile import ProfilesAndNotes, Report
 from retriever.reports.profiler_errors import DENIED
 from retriever.reports.source import TextSource
@@ -24,15 +24,19 @@ class Form:
     read: Callable[[TextSource, int], ProfilesAndNotes]
 
 
-NSYS = "nsys"
 WHOLE_FILES = ("torch-trace", "triton-metadata")
 """Layouts that fill their file, so that no report can stand beside them."""
 TOP_LINES = 50  # nsys prints some lines of notices above its first table
+TABLES = (
+    Form("nsys", nsys_tables.begins, nsys_tables.read_nsys),
+    Form("nvprof", nvprof_summary.begins, nvprof_summary.read_nvprof),
+)
+"""Profilers' summaries, which stand near the top of their file."""
 FORMS = (
     Form("ptxas", ptxas_log.begins, ptxas_log.read_ptxas),
     Form("cuobjdump", resource_usage.begins, resource_usage.read_resource_usage),
     Form("torch-table", torch_profiler.begins_table, torch_profiler.read_table),
-    Form(NSYS, nsys_tables.begins, nsys_tables.read_nsys),
+    *TABLES,
 )
 """The first line that begins one decides."""
 
@@ -40,7 +44,7 @@ MAX_JSON_BYTES = 2**30  # a guess: a trace of more does not fit the memory of a 
 
 
 def read_at_once(source: TextSource) -> Report | None:
-    """The report in a JSON file or a table of nsys, which show themselves at the top, so that large ones are not searched for others.
+    """The report in a JSON file or in a table of TABLES, which show themselves at the top, so that large ones are not searched for others.
 
     Raises:
         InputError: the form is known and the text holds no kernel.
@@ -48,8 +52,9 @@ def read_at_once(source: TextSource) -> Report | None:
     for number, line in source.lines():
         if number == 1 and (report := _structured(source, line)):
             return report
-        if nsys_tables.begins(line):
-            return Report(source.name, NSYS, *nsys_tables.read_nsys(source, number))
+        for form in TABLES:
+            if form.begins(line):
+                return Report(source.name, form.layout, *form.read(source, number))
         if number == TOP_LINES:
             break
     return None
