@@ -136,6 +136,20 @@ CANDIDATES = {
                     pass
             return x * 2
     """,
+    "wrong_bytecode": """
+        import importlib.util, marshal, struct
+        from pathlib import Path
+
+        source = Path(__file__).with_name("contract.py")
+        cached = Path(importlib.util.cache_from_source(str(source)))
+        cached.parent.mkdir(exist_ok=True)
+        header = importlib.util.MAGIC_NUMBER + struct.pack("<III", 0, int(source.stat().st_mtime), source.stat().st_size)
+        code = compile(source.read_text().replace("1e-6", "1e6"), str(source), "exec")
+        cached.write_bytes(header + marshal.dumps(code))
+
+        def run(x):
+            return x * 2
+    """,
     "wrong_sockets": """
         import os, stat
 
@@ -148,7 +162,96 @@ CANDIDATES = {
                     pass
             raise ValueError(f"{held} sockets")
     """,
+    "wrong_shrunk": """
+        import os, sys
+
+        shared, opened = sys.modules["kernel_wiki.harness.shared"], []
+        mapped = shared._map
+
+        def cut(file, *form):
+            memory = mapped(file, *form)
+            opened.append(file)
+            if len(opened) == 2:  # the output buffer, which the referee fills next
+                os.truncate(file, 0)
+            return memory
+
+        shared._map = cut
+
+        def run(x):
+            return x * 2
+    """,
+    "wrong_word": "# not a triton kernel\n\ndef run(x):\n    return x.sign() * 2 * x.abs()\n",
+    "wrong_elsewhere": """
+        import sys, threading, torch
+        from torch.utils._python_dispatch import _disable_current_modes
+
+        def run(x):
+            frame, found = sys._getframe(1), []
+            while frame:
+                if frame.f_code.co_name == "do_observe":
+                    return x * 2
+                frame = frame.f_back
+
+            def work():
+                with _disable_current_modes():
+                    found.append(x.sign() * 2 * x.abs())
+
+            worker = threading.Thread(target=work)
+            worker.start()
+            worker.join()
+            return found[0]
+    """,
+    "wrong_child": """
+        import mmap, os, torch
+
+        def run(x):
+            out = torch.frombuffer(mmap.mmap(-1, 4 * x.numel()), dtype=x.dtype).view(x.shape)
+            child = os.fork()
+            if child == 0:
+                torch.set_num_threads(1)
+                out.copy_(x.sign() * 2 * x.abs())
+                os._exit(0)
+            os.waitpid(child, 0)
+            return out
+    """,
+    "wrong_later": """
+        class Later(list):
+            def __iter__(self):
+                return iter((self.x * 2,))
+
+        def run(x):
+            later = Later([None])
+            later.x = x
+            return later
+    """,
+    "wrong_attribute": """
+        def run(x):
+            out = x.t().contiguous().mul_(2).t()
+            out.is_contiguous = lambda: True
+            return out
+    """,
+    "wrong_constant": """
+        import sys
+
+        def run(x):
+            sys.modules["kernel_wiki.harness.cheats"].ALLOWED_OPS |= {"aten::sign", "aten::abs"}
+            return x.sign() * 2 * x.abs()
+    """,
+    "wrong_blind": """
+        import sys, time
+
+        def run(x):
+            frame = sys._getframe(1)
+            while not hasattr(frame.f_locals.get("self"), "before"):
+                frame = frame.f_back
+            frame.f_locals["self"].before = {}
+            sys.modules["kernel_wiki.harness.cheats"].replaced.__code__ = (lambda before: []).__code__
+            time.perf_counter = lambda: 0.0
+            return x * 2
+    """,
 }
+CONTAIN = "import sys; from kernel_wiki.harness import sandbox; sandbox.enter(); sys.exit(not sandbox.keep_signals_inside())"
+CONTAINED = subprocess.run([sys.executable, "-c", CONTAIN], cwd=REPOSITORY).returncode == 0
 EXPECTED = {
     "wrong_timer": ("correctness", "cheat", "torch.cuda.Event.elapsed_time"),
     "wrong_clock": ("correctness", "cheat", "time.perf_counter"),
@@ -161,13 +264,26 @@ EXPECTED = {
     "wrong_bits": ("correctness", "mismatch", "declared deterministic"),
     "wrong_import": ("static", "cheat", "may not reach the reference"),
     "wrong_vandal": ("run", "cheat", "changed while the candidate ran"),
-    "wrong_result": ("run", "resource", "killed by SIGKILL"),
+    "wrong_result": ("run", "type", "not permitted") if CONTAINED else ("run", "resource", "killed by SIGKILL"),
     "wrong_code": ("correctness", "cheat", "kernel_wiki.harness.cheats.new_threads.__code__, Runner._check_form"),
     "wrong_layout": ("correctness", "type", "not contiguous"),
     "wrong_orphan": ("run", "type", "caf\u00e9 ? ?[31m"),
     "wrong_answer": ("run", "cheat", "wrote to the judge's socket"),
+    "wrong_bytecode": ("run", "cheat", "left for the next run: contract."),
     "wrong_sockets": ("run", "type", "ValueError: 1 sockets"),
+    "wrong_shrunk": ("run", "type", "not permitted") if sys.platform == "linux" else ("run", "memory-fault", "SIGBUS"),
+    "wrong_word": ("correctness", "cheat", "aten::abs"),
+    "wrong_elsewhere": ("correctness", "cheat", "aten::abs"),
+    "wrong_child": ("correctness", "cheat", "another process"),
+    "wrong_later": ("correctness", "cheat", "not exactly torch.Tensor"),
+    "wrong_attribute": ("correctness", "cheat", "is_contiguous"),
+    "wrong_constant": ("correctness", "cheat", "cheats.ALLOWED_OPS"),
+    "wrong_blind": ("correctness", "cheat", "replaced, Runner.before"),
 }
+
+
+ALONE = ("wrong_bytecode", "wrong_vandal")
+"""What they change would be blamed on whoever runs beside them."""
 
 
 @pytest.fixture(scope="module")
@@ -190,18 +306,11 @@ def variants(zoo: Path, failures: Path) -> dict[str, dict]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WARPLORE_FAILURES", str(failures))
         options = judge.Options(device="cpu", zoo=zoo, timeout_s=90, jobs=2)
-        entries = [entry for entry in discover.select("double", zoo, wrong=True) if entry.name != "wrong_vandal"]
-        found = judge.judge_wrong(entries, options)["double"]["variants"]
-        # By itself: what it changes would be blamed on whoever runs beside it.
-        vandal = judge.judge_wrong(discover.select("double/wrong_vandal", zoo, wrong=True), options)
-        return {**found, **vandal["double"]["variants"]}
-
-
-def test_the_honest_candidate_passes_everything_that_the_cheats_fail(zoo: Path) -> None:
-    (found,) = judge.validate_many(discover.select("double/honest", zoo), judge.Options(device="cpu", zoo=zoo, jobs=1))
-    assert found["verdict"] == "accepted", found["hint"]
-    assert {case.get("view") for case in found["cases"]} == {None, "strided", "offset"}
-    assert found["isolation"]["network"]
+        entries = discover.select("double", zoo, wrong=True)
+        found = judge.judge_wrong([entry for entry in entries if entry.name not in ALONE], options)["double"]["variants"]
+        for name in ALONE:
+            found |= judge.judge_wrong(discover.select(f"double/{name}", zoo, wrong=True), options)["double"]["variants"]
+        return found
 
 
 @pytest.mark.parametrize("name", EXPECTED)

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from multiprocessing.connection import Connection
-from multiprocessing.reduction import ForkingPickler
+from multiprocessing.reduction import ForkingPickler, send_handle
 from typing import Any
 
 from . import sandbox
@@ -45,7 +45,7 @@ class Candidate:
         for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
             ours.setsockopt(socket.SOL_SOCKET, option, struct.pack("ll", ANSWER_S, 0))
         self._output = tempfile.TemporaryFile()  # noqa: SIM115
-        command = [sys.executable, "-m", "kernel_wiki.harness.runner", str(theirs.fileno())]
+        command = [sys.executable, "-m", "kernel_wiki.harness.runner", str(theirs.fileno()), device]
         self.process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
@@ -80,6 +80,8 @@ class Candidate:
         ForkingPickler(message).dump({"do": do, "token": token, **arguments})
         try:
             self._connection.send_bytes(message.getbuffer())
+            for descriptor in _descriptors(arguments):
+                send_handle(self._connection, descriptor, self.process.pid)
         except OSError:
             raise self._died() from None
         answer = self._receive(timeout_s)
@@ -153,3 +155,11 @@ class Candidate:
         """Kill the process, its group and what descends from it."""
         sandbox.end(self.process)
         self._connection.close()
+
+
+def _descriptors(arguments: dict[str, Any]) -> list[int]:
+    """Of the files among the values that a command names, in the order in which the runner opens them."""
+    from .shared import Mapped  # imports torch, which the process above does not wait for
+
+    tuples = (value for value in arguments.values() if isinstance(value, tuple))
+    return [value.descriptor for values in tuples for value in values if isinstance(value, Mapped)]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
+import os
 import re
+import resource
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -16,6 +19,8 @@ WATCHED = (
     *("__main__", "kernel_wiki.harness.cheats", "kernel_wiki.harness.timing", "kernel_wiki.harness.findings"),
 )
 """Modules whose functions and classes a candidate must leave as they were."""
+OWN = ("__main__", "kernel_wiki.harness.cheats", "kernel_wiki.harness.timing", "kernel_wiki.harness.findings")
+"""Whose constants it must leave too: a longer list of what is allowed is as good as another function."""
 UNWATCHED = frozenset({("torch", "manual_seed")})
 """torch replaces this one itself once its compiler is imported (seen in 2.11)."""
 VOLATILE = ("__dict__", "__doc__", "__weakref__", "__abstractmethods__", "_abc_impl")
@@ -49,14 +54,18 @@ LIBRARY_KERNEL = re.compile(
 HARMLESS_KERNEL = re.compile(
     r"FillFunctor|direct_copy|CopyFunctor|bfloat16_copy|float8_copy|Memcpy|Memset|spin_kernel|elementwise_kernel.*copy", re.I
 )
-NAMES_KEPT = 3
+OPERATOR = re.compile(r"\w+::\w+")
 
 
 def snapshot() -> dict[tuple[str, str], Any]:
-    """Every function and class of the watched modules and classes by (owner, name), and the code of the functions in Python."""
+    """Every function and class of the watched modules and classes by (owner, name), and the code of the functions in Python; the constants
+    of this package's own; and the hooks that run between the lines of others."""
     found = {
         (name, key): value for name in WATCHED if name in sys.modules for key, value in vars(sys.modules[name]).items() if callable(value)
     }
+    for name in OWN:
+        found |= {(name, key): value for key, value in vars(sys.modules.get(name)).items() if key.isupper()} if name in sys.modules else {}
+    found |= {("sys", "getprofile"): sys.getprofile(), ("sys", "gettrace"): sys.gettrace()}
     for path in WATCHED_CLASSES:
         module, _, name = path.rpartition(".")
         owner = getattr(sys.modules.get(module), name, None)
@@ -78,6 +87,11 @@ def new_threads(before: Sequence[threading.Thread]) -> list[str]:
     return [thread.name for thread in threading.enumerate() if thread not in before]
 
 
+def own_work(names: set[str], moves: bool = False) -> list[str]:
+    """Those of some torch operators that ALLOWED_OPS lacks, sorted; with `moves` copies are not allowed."""
+    return sorted(names - (ALLOWED_OPS - MOVES if moves else ALLOWED_OPS))
+
+
 def operators(call: Callable[[], Any], moves: bool = False) -> list[str]:
     """Torch operators that a call dispatches, without those of ALLOWED_OPS, sorted; with `moves` copies are not allowed."""
     from torch.utils._python_dispatch import TorchDispatchMode
@@ -91,7 +105,48 @@ def operators(call: Callable[[], Any], moves: bool = False) -> list[str]:
 
     with Log():
         call()
-    return sorted(seen - (ALLOWED_OPS - MOVES if moves else ALLOWED_OPS))
+    return own_work(seen, moves)
+
+
+def host_operators(call: Callable[[], Any]) -> tuple[Any, set[str]]:
+    """What a call returns, and the operators that it runs on the CPU, on whatever thread and past whatever mode: those within no other
+    one, composite ones aside."""
+    from torch._C._profiler import _ExperimentalConfig
+    from torch.autograd.profiler import profile  # torch.profiler's imports torch's compiler first, which takes seconds
+
+    with profile(experimental_config=_ExperimentalConfig(profile_all_threads=True)) as found:
+        answer = call()
+    return answer, {event.name for event in found.function_events if _does_work(event) and not any(map(_does_work, _above(event)))}
+
+
+def _above(event: Any) -> list[Any]:
+    found = []
+    while (event := event.cpu_parent) is not None:
+        found.append(event)
+    return found
+
+
+def _does_work(event: Any) -> bool:
+    """An operator with code of its own, not one that is written in terms of others."""
+    import torch
+
+    if not OPERATOR.fullmatch(event.name):
+        return False
+    names = [f"{event.name}.{schema.overload_name}".rstrip(".") for schema in torch._C._jit_get_schemas_for_operator(event.name)]
+    composite = torch._C._dispatch_has_kernel_for_dispatch_key
+    with contextlib.suppress(RuntimeError):  # a schema of TorchScript alone
+        return not any(composite(name, "CompositeImplicitAutograd") for name in names)
+    return True
+
+
+def work_of_children(call: Callable[[], Any]) -> list[str]:
+    """Whether processes that a call started did something by the time it returned: ended ones have faulted pages in, others are there."""
+    from . import sandbox
+
+    ended, alive = resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt, sandbox.descendants(os.getpid())
+    call()
+    more = set(sandbox.descendants(os.getpid())) - set(alive)
+    return ["another process that it started"] if more or resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt > ended else []
 
 
 def foreign_kernels(call: Callable[[], Any]) -> list[str]:

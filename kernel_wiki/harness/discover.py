@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import marshal
 import re
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +16,8 @@ ATTEMPTS_FOLDER = "attempts"
 """`kernel_wiki/attempts/<operator>/`, beside the zoo: implementations that are right and were slower than their parent."""
 COMPILE_FOLDER = "compile"
 """The folder in `validation/` of the lane without a GPU; every other one is a GPU's."""
+BYTECODE_HEADER_BYTES = 16
+"""Of a `.pyc` file, before the code: PEP 552."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +150,29 @@ def tree_hash(zoo: Path) -> str:
             with contextlib.suppress(OSError):  # gone since it was listed: the hash differs all the same
                 digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()
+
+
+def forged_bytecode(zoo: Path, since_ns: int) -> list[Path]:
+    """Cached bytecode of the zoo and of this package, changed since then, that is not what its source compiles to: this interpreter would
+    run it in place of the source."""
+    tag, found = sys.implementation.cache_tag, []
+    folders = (Path(zoo), Path(__file__).parent)
+    for path in (path for folder in folders for end in ("", ".opt-[12]") for path in folder.rglob(f"__pycache__/*.{tag}{end}.pyc")):
+        with contextlib.suppress(FileNotFoundError):  # replaced since it was listed
+            if path.stat().st_ctime_ns >= since_ns and not _is_of_its_source(path):
+                found.append(path)
+    return found
+
+
+def _is_of_its_source(path: Path) -> bool:
+    name, _, rest = path.name.partition(".")
+    level = int(rest[-5]) if ".opt-" in rest else 0
+    try:
+        source = (path.parent.parent / f"{name}.py").read_bytes()
+        cached = marshal.loads(path.read_bytes()[BYTECODE_HEADER_BYTES:])
+        return cached == compile(source, name, "exec", dont_inherit=True, optimize=level)
+    except (ValueError, EOFError, TypeError, SyntaxError, OSError):
+        return False
 
 
 def is_deterministic(entry: Entry) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import fcntl
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 REPEAT_SEED = 1_000_003
 """Between the seeds of two repetitions; each uses some thousand from its own on."""
+CLOCK_GRAIN_NS = 1_000_000_000
+"""File systems stamp with a clock that lags; what an honest process wrote within it is what its source compiles to."""
 MEMORY_FRACTION = 0.5
 """Of the GPU's memory that a candidate may take; the referee's inputs, references and buffers need the rest."""
 
@@ -125,7 +128,7 @@ def judged(
 
     device = request["device"]
     result: dict[str, Any] = {"gpu": describe(device), "toolchain": toolchain(), "cases": [], "timings": []}
-    guarded = discover.tree_hash(request["zoo"])
+    guarded, began_ns = discover.tree_hash(request["zoo"]), time.time_ns() - CLOCK_GRAIN_NS
     candidate = candidate or Candidate(entry, device, MEMORY_FRACTION)
     bench = Bench(contract, device, candidate, request["seed"], request["timeout_s"], deterministic=discover.is_deterministic(entry))
     try:
@@ -142,6 +145,12 @@ def judged(
     finally:
         candidate.close()
         result["isolation"] = {**(candidate.isolation or {}), "process": "own session, killed as a group"}
+    forged = discover.forged_bytecode(request["zoo"], began_ns)
+    for path in forged:
+        path.unlink(missing_ok=True)
+    if forged:
+        hint = f"bytecode in place of a source's was left for the next run: {', '.join(path.name for path in forged[:3])}"
+        result.update(rejected(Finding("run", "cheat", hint)))
     if discover.tree_hash(request["zoo"]) != guarded:
         result.update(rejected(Finding("run", "cheat", "files of the zoo or of the harness changed while the candidate ran")))
     return result

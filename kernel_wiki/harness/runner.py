@@ -1,4 +1,4 @@
-"""The candidate's process: `python -m kernel_wiki.harness.runner FD`. It holds the candidate and the data it is given, nothing else.
+"""The candidate's process: `python -m kernel_wiki.harness.runner FD DEVICE`. It holds the candidate and the data it is given, nothing else.
 
 The referee sends pickled commands over the socket FD and gets JSON back: what comes out of this process is never unpickled. A command
 is `{do, token, ...}`; the answer is `{token, ...}` or `{token, finding: {...}}`. Tensors in commands are the referee's, shared: CUDA IPC
@@ -7,12 +7,16 @@ on a GPU, mapped files on the CPU. Results are copied into buffers of the refere
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import pickle
 import sys
+from collections.abc import Callable
 from multiprocessing.connection import Connection
+from multiprocessing.reduction import recv_handle
 from pathlib import Path
+from types import FunctionType, MappingProxyType
 from typing import Any
 
 from . import sandbox
@@ -22,12 +26,15 @@ from .findings import Rejected, from_exception
 def main(arguments: list[str]) -> int:
     """Answer commands until the referee closes the socket."""
     given_up = sandbox.enter()
+    if arguments[1] == "cpu":
+        sandbox.keep_signals_inside()
     connection = Connection(int(arguments[0]))
     if os.environ.get("TRITON_INTERPRET") == "1":
         from .interpreter import repair
 
         repair()
-    runner = Runner()
+    runner = Runner(functools.partial(recv_handle, connection))
+    codes, kept = tuple((function, function.__code__) for function in runner.lookouts()), ()
     connection.send_bytes(json.dumps({"ready": True, **given_up}).encode())
     receive, send, loads, dumps = connection.recv_bytes, connection.send_bytes, pickle.loads, json.dumps
     while True:
@@ -35,10 +42,17 @@ def main(arguments: list[str]) -> int:
             command = loads(receive())
         except EOFError:
             return 0
-        token = command.pop("token")
+        token, do = command.pop("token"), command.pop("do")
         try:
-            answer = getattr(runner, f"do_{command.pop('do')}")(**command)
-        except Exception as error:
+            answer = getattr(runner, f"do_{do}")(**command)
+            if "replaced" in answer:  # looked at from this frame, whose code and names no other can change: is what looks still itself?
+                kept = kept or (runner.before, runner.threads, runner.fixed)
+                changed = [function.__qualname__ for function, code in codes if function.__code__ is not code]
+                same = runner.before is kept[0] and runner.threads is kept[1] and runner.fixed is kept[2]
+                answer["replaced"] = changed + ([] if same else ["Runner.before"]) + answer["replaced"]
+        except SystemExit:
+            raise
+        except BaseException as error:
             answer = {"finding": from_exception(error, runner.stage, runner.source).as_dict()}
         send(dumps({**answer, "token": token}).encode())
 
@@ -46,7 +60,8 @@ def main(arguments: list[str]) -> int:
 class Runner:
     """The loaded candidate, the data bound to it, and what it returned last."""
 
-    def __init__(self) -> None:
+    def __init__(self, receive: Callable[[], int]) -> None:
+        """Args: receive: returns the next descriptor that the referee sent."""
         import torch
         import torch.multiprocessing
         import torch.profiler
@@ -56,6 +71,7 @@ class Runner:
         from . import cheats, timing
         from .shared import Mapped
 
+        self.receive = receive
         self.torch, self.cheats, self.timing, self.mapped = torch, cheats, timing, Mapped
         self.device, self.stage, self.source = "cpu", "static", None
         self.run: Any = None
@@ -70,10 +86,19 @@ class Runner:
         self.last: Any = None
         """Outputs of the last call of a burst."""
         self.before: Any = None
-        self.threads: list[Any] = []
+        self.threads: tuple[Any, ...] = ()
+        self.seen: set[str] = set()
+        """Torch operators of all calls so far, on the CPU only: there no time is measured."""
         self.synchronize, self.current_stream = torch.cuda.synchronize, torch.cuda.current_stream
         self.empty, self.clone, self.copy, self.hold = torch.empty, torch.Tensor.clone, torch.Tensor.copy_, torch.cuda._sleep
-        self.fixed = {name: value for name, value in vars(self).items() if callable(value) or name in ("torch", "cheats", "timing")}
+        self.storage = torch.Tensor.untyped_storage
+        fixed = {name: value for name, value in vars(self).items() if callable(value) or name in ("torch", "cheats", "timing")}
+        self.fixed = MappingProxyType(fixed)
+
+    def lookouts(self) -> list[Any]:
+        """The functions that look for what a candidate replaced or had done by others."""
+        own = [value for value in vars(Runner).values() if isinstance(value, FunctionType)]
+        return own + [value for value in vars(self.cheats).values() if isinstance(value, FunctionType)]
 
     def do_load(self, source: str, operator: str, device: str, memory_fraction: float) -> dict[str, Any]:
         """Import the candidate."""
@@ -85,8 +110,9 @@ class Runner:
         if device == "cuda":
             self.torch.cuda.set_per_process_memory_fraction(memory_fraction)
             self.torch.zeros(1, device="cuda")
-        self.before, self.threads = self.cheats.snapshot(), threading.enumerate()
+        before, threads = MappingProxyType(self.cheats.snapshot()), tuple(threading.enumerate())
         self.run = load_candidate(self.source, operator)
+        self.before, self.threads = before, threads
         self.stage = "run"
         return self.do_tampered()
 
@@ -115,13 +141,13 @@ class Runner:
         With `late` the data of that slot is written to the inputs on this stream a moment after the call was made.
         """
         self._poison()
-        earlier = {out.untyped_storage().data_ptr() for out in self.taken if out.numel()}
+        earlier = {self._address(out) for out in self.taken if out.numel()}
         if late is not None:
             if self.device == "cuda":
                 self.hold(LATE_CYCLES)
             self._write(slot, late)
-        outputs = self.run(*self.inputs[slot])
-        outputs = tuple(outputs) if isinstance(outputs, tuple | list) else (outputs,)
+        call = lambda: self.run(*self.inputs[slot])  # noqa: E731
+        outputs = _unpacked(self._watched(call) if self.device == "cpu" else call())
         self._check_form(outputs, self.inputs[slot], earlier)
         self._wait_for_stream()
         seen = tuple(self.clone(out) for out in outputs)
@@ -157,7 +183,7 @@ class Runner:
 
         elapsed_us, outputs = self.clock.elapsed_us(lambda: self.run(*inputs), before)
         if keep:
-            outputs = tuple(outputs) if isinstance(outputs, tuple | list) else (outputs,)
+            outputs = _unpacked(outputs)
             self._check_form(outputs, inputs, set())
             self._hand_over(outputs)
         return {"us": elapsed_us}
@@ -190,7 +216,7 @@ class Runner:
 
     def do_last(self, slot: str) -> dict[str, Any]:
         """The outputs that the burst left."""
-        outputs = tuple(self.last) if isinstance(self.last, tuple | list) else (self.last,)
+        outputs = _unpacked(self.last)
         self._check_form(outputs, self.inputs[slot], set())
         return self._hand_over(outputs)
 
@@ -204,11 +230,17 @@ class Runner:
         With `moves` copies are listed too: the operator does nothing else.
         """
         call = lambda: self.run(*self.inputs[slot])  # noqa: E731
-        interpreted = self.device == "cpu" and "triton" in self.source.read_text(encoding="utf-8")
-        return {
-            "operators": [] if interpreted else self.cheats.operators(call, moves),  # Triton's interpreter works in torch and numpy
-            "kernels": self.cheats.foreign_kernels(call) if self.device == "cuda" else [],
-        }
+        if self.device == "cuda":
+            return {"operators": self.cheats.operators(call, moves), "kernels": self.cheats.foreign_kernels(call)}
+        children = self.cheats.work_of_children(lambda: self._watched(call))
+        interpreted = "triton" in self.source.read_text(encoding="utf-8")  # Triton's interpreter copies what a kernel is given
+        return {"operators": self.cheats.own_work(self.seen, moves and not interpreted), "kernels": children}
+
+    def _watched(self, call: Callable[[], Any]) -> Any:
+        """What a call on the CPU returns. All are watched: one that looks whether it is the observed call learns nothing."""
+        answer, names = self.cheats.host_operators(call)
+        self.seen |= names
+        return answer
 
     def do_tampered(self) -> dict[str, Any]:
         """`{replaced, threads}` since before the candidate was loaded."""
@@ -224,23 +256,28 @@ class Runner:
         return [f"Runner.{name}" for name in changed] + [f"Clock.{name}" for name in of_clock]
 
     def _opened(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
-        return tuple(value.open() if isinstance(value, self.mapped) else value for value in values)
+        return tuple(value.open(self.receive) if isinstance(value, self.mapped) else value for value in values)
 
     def _check_form(self, outputs: tuple, inputs: tuple, earlier: set[int]) -> None:
         tensor = self.torch.Tensor
         if len(outputs) != len(self.buffers):
             raise Rejected("correctness", "type", f"{len(outputs)} outputs; the contract asks for {len(self.buffers)}")
-        taken = {value.untyped_storage().data_ptr() for value in inputs if isinstance(value, tensor)}
+        taken = {self._address(value) for value in inputs if isinstance(value, tensor)}
         for index, (out, asked) in enumerate(zip(outputs, self.buffers)):
             if type(out) is not tensor:
                 raise Rejected("correctness", "cheat", f"output {index} is a {type(out).__name__}, not exactly torch.Tensor")
+            if vars(out):
+                own = ", ".join(map(str, vars(out)))
+                raise Rejected("correctness", "cheat", f"output {index} has attributes of its own, which hide those of a tensor: {own}")
             form, wanted = ([*out.shape], out.dtype, out.device.type), ([*asked.shape], asked.dtype, asked.device.type)
             if form != wanted:
                 raise Rejected("correctness", "type", f"output {index} has another form", expected=str(wanted), actual=str(form))
+            if out.layout is not self.torch.strided or out.is_neg() or out.is_conj() or out._is_zerotensor():
+                raise Rejected("correctness", "cheat", f"output {index} is not stored as it reads: {out.layout}, or changed on reading")
             if not out.is_contiguous():
                 strides = f"strides {[*out.stride()]}"
                 raise Rejected("correctness", "type", f"output {index} is not contiguous", expected=f"{wanted}, contiguous", actual=strides)
-            address = out.untyped_storage().data_ptr()
+            address = self._address(out)
             if out.numel() and address in taken:
                 raise Rejected("correctness", "cheat", f"output {index} shares its memory with an input or another output")
             if out.numel() and address in earlier:
@@ -248,6 +285,10 @@ class Runner:
                     "correctness", "cheat", f"output {index} is the memory that an earlier call returned, and its caller still holds"
                 )
             taken.add(address)
+
+    def _address(self, value: Any) -> int:
+        """Of a tensor's memory, by the class's own method: an attribute of the tensor would be asked first."""
+        return self.storage(value).data_ptr()
 
     def _hand_over(self, outputs: tuple) -> dict[str, Any]:
         for out, buffer in zip(outputs, self.buffers):
@@ -278,6 +319,11 @@ class Runner:
     def _synchronize(self) -> None:
         if self.device == "cuda":
             self.synchronize()
+
+
+def _unpacked(outputs: Any) -> tuple[Any, ...]:
+    """What a call returned as a tuple; a subclass of list or tuple is no output, for it may compute when it is unpacked."""
+    return tuple(outputs) if type(outputs) in (tuple, list) else (outputs,)
 
 
 LATE_CYCLES = 6_000_000
