@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import subprocess
 import sys
 import textwrap
@@ -311,6 +312,24 @@ def variants(zoo: Path, failures: Path) -> dict[str, dict]:
         for name in ALONE:
             found |= judge.judge_wrong(discover.select(f"double/{name}", zoo, wrong=True), options)["double"]["variants"]
         return found
+
+
+def test_inputs_that_are_no_tensors_change_with_the_data(tmp_path: Path) -> None:
+    folder = tmp_path / "scaled"
+    folder.mkdir()
+    drawn = "return (draw((case.shape['m'], case.shape['n']), case, generator, device), torch.rand((), generator=generator).item())"
+    contract = re.sub(r"return \(draw.*", drawn, textwrap.dedent(CONTRACT)).replace('"double"', '"scaled"').replace("(x)", "(x, alpha)")
+    contract = contract.replace("x.double() * 2", "x.double() * alpha").replace("lambda x: x * 2", "lambda x, alpha: x * alpha")
+    (folder / "contract.py").write_text(contract, encoding="utf-8")
+    (folder / "honest.py").write_text("def run(x, alpha):\n    return x * alpha\n", encoding="utf-8")
+    (folder / "wrong_first.py").write_text(
+        "first = []\n\ndef run(x, alpha):\n    first.append(alpha)\n    return x * first[0]\n", encoding="utf-8"
+    )
+    options = judge.Options(device="cpu", zoo=tmp_path, jobs=2)
+    (found,) = judge.validate_many(discover.select("scaled/honest", tmp_path), options)
+    assert found["verdict"] == "accepted", found["hint"]
+    wrong = judge.judge_wrong(discover.select("scaled", tmp_path, wrong=True), options)["scaled"]["variants"]["wrong_first"]
+    assert (wrong["stage"], wrong["category"]) == ("correctness", "mismatch"), wrong["hint"]
 
 
 @pytest.mark.parametrize("name", EXPECTED)

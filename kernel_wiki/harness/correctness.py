@@ -76,7 +76,7 @@ def check_case(bench: Bench, case: Case, seed: int) -> dict[str, Any]:
         expected = reference(contract, fresh)
         # It is written on the stream after the call was made: work that does not wait for the caller's stream reads the old data.
         elsewhere = bench.bind("b", fresh)
-        rebind_values(bench, "a", bound, fresh)
+        rebind_values(bench, "a", fresh)
         call_and_compare(bench, "a", buffers, expected, case, "second call, new data at the same addresses", late="b")
         # The same data elsewhere, and the first data again where it was: an answer tied to an address is now wrong.
         rewrite(bench, "a", bound, inputs)
@@ -227,14 +227,14 @@ def rewrite(bench: Bench, slot: str, bound: tuple, fresh: tuple) -> None:
         if isinstance(old, torch.Tensor):
             old.copy_(new)
     bench.settle()
-    rebind_values(bench, slot, bound, fresh)
+    rebind_values(bench, slot, fresh)
 
 
-def rebind_values(bench: Bench, slot: str, bound: tuple, fresh: tuple) -> None:
+def rebind_values(bench: Bench, slot: str, fresh: tuple) -> None:
     """The inputs that are no tensors anew; the tensors stay the shared ones."""
-    if any(not isinstance(new, torch.Tensor) for new in fresh):
-        mixed = tuple(old if isinstance(old, torch.Tensor) else new for old, new in zip(bound, fresh))
-        bench.candidate.ask("bind", bench.timeout_s, slot=slot, inputs=mixed)
+    values = {index: new for index, new in enumerate(fresh) if not isinstance(new, torch.Tensor)}
+    if values:
+        bench.candidate.ask("rebind", bench.timeout_s, slot=slot, values=values)
 
 
 def call_and_compare(

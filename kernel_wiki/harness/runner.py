@@ -121,6 +121,11 @@ class Runner:
         self.inputs[slot] = self._opened(inputs)
         return {}
 
+    def do_rebind(self, slot: str, values: dict[int, Any]) -> dict[str, Any]:
+        """Other values for some inputs of a slot, by index."""
+        self.inputs[slot] = tuple(values.get(index, value) for index, value in enumerate(self.inputs[slot]))
+        return {}
+
     def do_buffers(self, buffers: tuple[Any, ...]) -> dict[str, Any]:
         """Where the referee wants outputs."""
         self.buffers = self._opened(buffers)
