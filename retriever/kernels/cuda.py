@@ -38,7 +38,7 @@ def read_cuda(text: str, source_name: str) -> KernelFacts:
     symptoms = [fact for kernel, first, second in traces for fact in (*trace_symptoms(first, second), *text_symptoms(source, kernel))]
     symptoms += launch_symptoms(source)
     symptoms = _limited(sorted(set(symptoms), key=lambda fact: (fact.line, fact.id, fact.why)))
-    hints = [hint for kernel, first, _ in traces for hint in family_hints(kernel, first)]
+    hints = [hint for kernel, first, _ in traces for hint in family_hints(source, kernel, first)]
     families = read_families(names, source_name, _device_code(source), hints)
     techniques = _techniques(source, text, traces, families, symptoms)
     features = first_of_each(find_facts(source.device_text, FEATURES))

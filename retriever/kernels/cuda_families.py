@@ -7,12 +7,16 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from retriever.kernels.accesses import Access, Trace
-from retriever.kernels.cuda_syntax import Function
+from retriever.kernels.cuda_syntax import CudaSource, Function, node_text
 from retriever.kernels.facts import Fact
+from retriever.kernels.product_shapes import product_family
+
+_ACROSS_LANES = r"__shfl_\w+|__reduce_\w+_sync|\bcg::reduce\b|\bWarpReduce\b|\bBlockReduce\b|__syncthreads"
 
 
-def family_hints(kernel: Function, trace: Trace) -> Iterator[Fact]:
+def family_hints(source: CudaSource, kernel: Function, trace: Trace) -> Iterator[Fact]:
     """Families that the walk suggests: an index swap, a multiply-add over two arrays, a reduction, a map, a copy."""
+    summed, family = product_family(source, kernel)
     loads = [a for a in trace.accesses if a.kind == "load" and a.pointer.space == "global"]
     stores = [a for a in trace.accesses if a.kind == "store" and a.pointer.space == "global" and a.offsets]
     atomics = [a for a in trace.accesses if a.kind == "atomic" and a.pointer.space in ("global", "shared")]
@@ -20,7 +24,11 @@ def family_hints(kernel: Function, trace: Trace) -> Iterator[Fact]:
         yield Fact("sort", atomics[0].line, "counts into bins at addresses that are data: a histogram")
     elif _swaps_indices(trace, loads, stores):
         yield Fact("transpose", stores[0].line, "rows are read and columns are written")
-    elif _products(trace):
+    elif family:
+        yield family
+        if family.id == "gemv" and re.search(_ACROSS_LANES, node_text(kernel.body)):
+            yield Fact("reduction", kernel.line, "rows are reduced across lanes")
+    elif not summed and _products(trace):
         yield Fact("gemm", kernel.line, "sums products of two arrays in a loop")
     elif stores and not any(isinstance(a.pointer.offset, tuple) for a in stores) and any(loop for a in loads for loop in a.loops):
         yield Fact("reduction", kernel.line, "many elements in, one out a block")

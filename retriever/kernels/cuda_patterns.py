@@ -5,6 +5,8 @@ from __future__ import annotations
 from retriever.kernels.patterns import Pattern
 from retriever.kernels.ptx import INSTRUCTION_FEATURES, INSTRUCTION_TECHNIQUES
 
+LOG2_E = r"\b1\.442[67]\d*"
+"""log2(e) as a factor: it is multiplied into a scale, so that exp becomes exp2."""
 _VECTOR = r"(?:u?int[24]|u?longlong2|float[24]|double2|u?short4|u?char4|half2|__half2|__nv_bfloat162)"
 
 TECHNIQUES: tuple[Pattern, ...] = (
@@ -52,6 +54,11 @@ TECHNIQUES: tuple[Pattern, ...] = (
     ("two-stage-reduction", r"\bpartials?\w*\s*\[\s*blockIdx\.x\s*\]\s*=|\b__threadfence\s*\(\s*\)"),
     ("online-softmax", r"\*=\s*\w*exp\w*\(\s*\(?\s*\w+(?:\[[^\]]*\])?\s*-\s*\w*(?:new|cur|next|m)\w*"),
     ("online-softmax", r"\b(\w*(?:sum|denom|d|l|l_i|norm)\w*)\s*=\s*\1\s*\*\s*\w*exp\w*\(\s*\w+\s*-\s*\w+"),
+    ("strength-reduction", rf"{LOG2_E}|\bM_LOG2E\b|(?i:\b\w*log2_?e\b)"),
+    (
+        "relaxed-fences",
+        r"\bmemory_order(?:_|::)(?:relaxed|acquire|release|acq_rel)\b|\b__threadfence_block\s*\(|\bthread_scope_(?:block|device)\b",
+    ),
     ("fast-division", r"\b__umulhi\s*\(|(?i:\bfast_?div\w*)"),
     ("tile-rasterization", r"\b(?:GROUP_M|GROUP_SIZE_M|group_size_m|group_m|kGroupM|rasteriz\w+|block_swizzle\w*|swizzle_tile\w*)\b"),
     ("warp-specialization", r"\b(?:is_)?producer_warp\w*|\bwarpgroup_reg_(?:de)?alloc\w*|\bconsumer_warp\w*"),

@@ -24,7 +24,8 @@ _NAMES: tuple[tuple[str, str], ...] = (
     ("quantization", r"(?:de)?quant(?:i[sz]e)?|w4a16|w8a8|awq|gptq|nvfp4|mxfp[48]"),
     ("convolution", r"conv(?:[123]d|olution)?|depthwise|im2col"),
     ("linear-recurrence", r"mamba|ssm|ssd|delta_?net|delta_?rule|gla|rwkv|selective_?scan|recurrent|kda"),
-    ("gemm", r"\w*gemm\w*|\w*gemv\w*|matmul\w*|mat_?mul|mm|bmm|addmm|linear|matrix_?mul(?:tiply)?|gemm"),
+    ("gemv", r"\w*gemv\w*|mat_?vec|matrix_?vector|mul_mat_vec\w*"),
+    ("gemm", r"\w*gemm\w*|matmul\w*|mat_?mul|mm|bmm|addmm|linear|matrix_?mul(?:tiply)?|gemm"),
     ("sparse", r"spmv|spmm|csr|coo|sparse"),
     ("transpose", r"transpose\w*|permute|transposed"),
     ("scan", r"scan|prefix_?sum|cumsum"),
@@ -42,10 +43,13 @@ _WEAK_NAMES: tuple[tuple[str, str], ...] = (
     ("reduction", r"sum|mean|max|min|total"),
     ("elementwise", r"add|mul|scale|fma|map|fill"),
 )
-_EXP = r"\b(?:__?expf?|exp2f?|expf|exp|exponential|hexp2?|h2exp)\s*\(|\bex2\.approx|\btl\.(?:math\.)?exp2?\(|\blibdevice\.exp"
+_EXP = (
+    r"\b(?:__?expf?|exp2f?|expf|exp|exponential|hexp2?|h2exp)\s*\(|\bex2\.approx"
+    r"|\btl\.(?:math\.)?exp2?\(|\blibdevice\.exp|\b(?:cute|ct)\.(?:math\.)?exp2?\s*\("
+)
 _MAX = r"\b(?:fmaxf?|max|tl\.max(?:imum)?|__hmax2?)\s*\(|\bMax\b"
 _SUM = r"\+=|\btl\.sum\(|__shfl_\w+_sync"
-_DOT = r"\btl\.dot(?:_scaled)?\(|\bmma\.sync|\bwgmma\.mma_async|\btcgen05\.mma|\bmma_sync\s*\("
+_DOT = r"\btl\.dot(?:_scaled)?\(|\bmma\.sync|\bwgmma\.mma_async|\btcgen05\.mma|\bmma_sync\s*\(|\bcute\.gemm\s*\(|\bct\.mma\s*\("
 _GATHERED_COLUMN = r"\w+\s*\[\s*col\w*\s*\[|\brow_?ptr\b|\bindptr\b"
 
 

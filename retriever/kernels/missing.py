@@ -58,6 +58,7 @@ EXPECTED: dict[str, tuple[Expected, ...]] = {
         Expected("warp-specialization", "no warps of their own for the copies", languages=_BOTH),
         Expected("persistent-kernel", "a block ends with its tile, so prologue and epilogue do not overlap", ("stream-k",), _BOTH),
     ),
+    "gemv": (_SHUFFLES, *_STREAM),
     "attention": (
         Expected("tensor-core-mma", "products are scalar multiply-adds", _WIDE_MMA, _BOTH),
         Expected("online-softmax", "scores are not rescaled on the way, so they are stored or read twice", languages=_BOTH),

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from retriever.kernels.facts import Fact, KernelFacts
+from retriever.kernels.families import read_families
+from retriever.kernels.instruction_mix import Mix, mix_families
 from retriever.kernels.patterns import Pattern, find_facts, first_of_each
+from retriever.kernels.ptx_flow import Flow, Instruction, combines_lanes, map_kind, product_kind, read_flow
 
+_SCOPED = r"(?:relaxed|acquire|release|acq_rel)\.(?:cta|cluster|gpu|sys)"
 INSTRUCTION_TECHNIQUES: tuple[Pattern, ...] = (
+    ("relaxed-fences", rf"\bfence\.acq_rel\.[\w.]+|\b(?:ld|st|red|atom)\.(?:async\.)?{_SCOPED}[\w.:]*|\bmembar\.cta\b"),
     ("vectorized-access", r"\b(?:ld|st)\.global[.\w:]*\.v[248]\.\w+"),
     ("async-copy", r"\bcp\.async\.c[ag]\.[\w.:]+"),
     ("tma-bulk-copy", r"\bcp\.async\.bulk\.(?:tensor|shared|global)[\w.:]*"),
@@ -70,6 +76,8 @@ _DTYPES: tuple[Pattern, ...] = (
     ("fp32", r"\b(?:ld|st|fma|add|mul|max|ex2|mma|wgmma|red|atom)[\w.:]*\.f32"),
 )
 _ENTRY = re.compile(r"\.entry\s+([\w$]+)")
+MAX_FOLLOWED = 12
+"""Kernels of one listing whose instructions are followed."""
 _LIMIT = re.compile(r"\.(maxntid|reqntid|minnctapersm|maxnreg|reqnctapercluster)\s+(\d+)")
 _INSTRUCTION = re.compile(r"^[ \t{]*(?:@!?%?[\w$]+[ \t]+)?([a-z]\w*(?:\.[\w:]+)+)(?=[\s;])", re.M)
 NOT_TELLING = ("mov", "cvta", "setp", "bra", "ret", "add", "sub", "mad", "mul", "shl", "shr", "and", "or", "selp")
@@ -80,7 +88,9 @@ _COMMENT = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.S)
 def read_ptx(text: str, source_name: str) -> KernelFacts:
     """The facts of a PTX listing; it is never assembled here, so `parsed` says only that its header and an entry were found."""
     code = _COMMENT.sub(lambda m: re.sub(r"[^\n]", " ", m[0]), text)
-    kernels = tuple(dict.fromkeys(_ENTRY.findall(code)))
+    entries = list(_ENTRY.finditer(code))
+    names = [(match[1], code.count("\n", 0, match.start()) + 1) for match in entries]
+    kernels = tuple(dict.fromkeys(name for name, _ in names))
     whole = bool(kernels) and re.search(r"^\s*\.version\s+\d", code, re.M) is not None
     techniques = find_facts(code, INSTRUCTION_TECHNIQUES)
     if match := re.search(r"\.(?:max|req)ntid\b[^\n]*", code):
@@ -91,7 +101,7 @@ def read_ptx(text: str, source_name: str) -> KernelFacts:
         language="ptx",
         parsed=whole,
         kernels=kernels,
-        families=(),
+        families=read_families(names, source_name, "", _hints(code, entries)),
         dtypes=tuple(find_facts(code, _DTYPES)),
         techniques=first_of_each(techniques),
         missing=(),
@@ -101,6 +111,53 @@ def read_ptx(text: str, source_name: str) -> KernelFacts:
         notes=() if whole else ("line 1: no .version line or no .entry: read as a fragment of PTX",),
         instructions=_counted(code),
     )
+
+
+def _hints(code: str, entries: list[re.Match[str]]) -> Iterator[Fact]:
+    """Families of each kernel of the listing; a fragment without an entry is read as one."""
+    starts = [match.start() for match in entries[: MAX_FOLLOWED + 1]] or [0]
+    ends = [*starts[1:], len(code)]
+    for start, end in list(zip(starts, ends))[:MAX_FOLLOWED]:
+        yield from mix_families(_mix(code[start:end], code.count("\n", 0, start) + 1))
+
+
+def _mix(code: str, line: int) -> Mix:
+    flow = read_flow(code)
+
+    def first(pattern: str) -> str:
+        return next((each.name for each in flow.instructions if re.match(pattern, each.name)), "")
+
+    return Mix(
+        line,
+        mma=first(r"mma\.|wmma\.mma|wgmma\.mma_async|tcgen05\.mma"),
+        exponential=first(r"ex2\."),
+        maximum=bool(first(r"max\.[\w.]*f(?:16|32|64)|max\.[\w.]*bf16")),
+        root=first(r"rsqrt\.|sqrt\."),
+        across=combines_lanes(flow),
+        upward=first(r"shfl\.(?:sync\.)?up"),
+        barrier=bool(first(r"bar(?:rier)?\.")),
+        loop=_loops(code),
+        reciprocal=bool(first(r"rcp\.|div\.[\w.]*f32") and re.search(r"\b(?:add|fma)\.[\w.]*f32[^;]*\b0f3F800000", code)),
+        hyperbolic=first(r"tanh\."),
+        narrowing=first(r"cvt\.[\w.]*(?:e4m3|e5m2|e2m1|e2m3|e3m2)|cvt\.[\w.]*\.[su]8\.f(?:16|32)"),
+        counts_at_data=next((each.name for each in flow.instructions if _counts(flow, each)), ""),
+        adds_atomically=first(r"(?:red|atom)\.[\w.]*add\.[\w.]*f(?:16|32|64)"),
+        stores=bool(first(r"st\.global")),
+        products=product_kind(flow),
+        maps=map_kind(flow),
+    )
+
+
+def _counts(flow: Flow, instruction: Instruction) -> bool:
+    """An integer atomic at an address that rests on what was loaded."""
+    integer = re.match(r"(?:red|atom)\.[\w.]*(?:add|inc)\.(?:[us](?:32|64)|b32)$", instruction.name)
+    return integer is not None and "data" in flow.address(instruction)
+
+
+def _loops(code: str) -> bool:
+    """A branch back to a label that stands before it."""
+    labels = {match[1]: match.start() for match in re.finditer(r"^[ \t]*([$\w]+):", code, re.M)}
+    return any(labels.get(match[1], match.start()) < match.start() for match in re.finditer(r"\bbra(?:\.uni)?[ \t]+([$\w]+)", code))
 
 
 def _counted(code: str) -> tuple[Fact, ...]:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
 
 from retriever.kernels.facts import Fact, KernelFacts
+from retriever.kernels.families import read_families
+from retriever.kernels.instruction_mix import Mix, mix_families
 from retriever.kernels.patterns import Pattern, find_facts, first_of_each
 
 _ROW = re.compile(r"^[ \t]*(?:\.L_\w+:[ \t]*)?/\*[0-9a-f]{4,}\*/\s+\{?\s*(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_]*(?:\.\w+)*)", re.M)
@@ -14,6 +18,8 @@ _TARGET = re.compile(r"(?:code for|\.target|arch\s*=|EF_CUDA_)\s*\(?(?:sm_|SM)(\
 _REGISTERS = re.compile(r"SHI_REGISTERS=(\d+)|\bREG:(\d+)|Used (\d+) registers")
 _REGISTER = re.compile(r"(?<![A-Z\w])R(\d{1,3})\b")
 MIN_ROWS = 1
+MAX_FOLLOWED = 12
+"""Functions of one listing that are told apart."""
 NOT_TELLING = ("MOV", "NOP", "BRA", "EXIT", "S2R", "CS2R", "LDC", "ULDC", "IMAD", "IADD3", "ISETP", "UMOV", "R2UR", "SEL", "LEA", "RET")
 """Opcodes of every kernel; they are not listed."""
 
@@ -36,6 +42,8 @@ TECHNIQUES: tuple[Pattern, ...] = tuple(
         ("thread-block-clusters", r"UCGABAR_\w+"),
     )
 )
+_MMA = r"(?:[HIBDQO]MMA|[HQIB]GMMA|UTC[HQIO]MMA)\b"
+_BACK = re.compile(r"/\*([0-9a-f]{4,})\*/\s+(?:@!?U?P\w+\s+)?BRA(?:\.\w+)*\s+(?:!?U?P\w+,\s*)?`?\(?(?:0x([0-9a-f]+)|(\.L_\w+))")
 FEATURES: tuple[Pattern, ...] = tuple(
     (feature, _AT + opcode)
     for feature, opcode in (
@@ -83,33 +91,76 @@ def is_sass(text: str) -> bool:
 
 
 def read_sass(text: str, source_name: str) -> KernelFacts:
-    """The facts of a listing. Its language is given as `ptx`, the nearest that there is."""
+    """The facts of a listing."""
     rows = list(_ROW.finditer(text))
     counts = Counter(match[1] for match in rows)
     first = {match[1]: text.count("\n", 0, match.start(1)) + 1 for match in reversed(rows)}
-    kernels = tuple(dict.fromkeys(next(filter(None, groups)) for groups in _FUNCTION.findall(text)))
+    named = [(next(filter(None, match.groups())), match.start()) for match in _FUNCTION.finditer(text)]
+    places = {name: text.count("\n", 0, at) + 1 for name, at in reversed(named)}
+    kernels = tuple(dict.fromkeys(name for name, _ in named))
     target = _TARGET.search(text)
     registers = [int(next(filter(None, groups))) for groups in _REGISTERS.findall(text)]
-    named = [int(number) for number in _REGISTER.findall(text) if int(number) < 255]
+    used = [int(number) for number in _REGISTER.findall(text) if int(number) < 255]
     notes = [f"line 1: machine code{f' for sm_{target[1]}, which runs there only' if target else ' of an unknown architecture'}"]
     if not kernels:
         notes.append("line 1: no function is named: read as a fragment")
     return KernelFacts(
         source=source_name,
-        language="ptx",
+        language="sass",
         parsed=bool(kernels) and target is not None,
         kernels=kernels,
-        families=(),
+        families=read_families([(name, places[name]) for name in kernels], source_name, "", _hints(text, [at for _, at in named], rows)),
         dtypes=tuple(find_facts(text, DTYPES)),
         techniques=first_of_each(find_facts(text, TECHNIQUES)),
         missing=(),
         symptoms=tuple(find_facts(text, SYMPTOMS)),
         features=tuple(find_facts(text, FEATURES)),
-        tiles={"registers": max(registers)} if registers else {"registers_at_least": max(named) + 1} if named else {},
+        tiles={"registers": max(registers)} if registers else {"registers_at_least": max(used) + 1} if used else {},
         notes=tuple(notes),
         instructions=tuple(
             Fact(name, first[name], f"{count} times")
             for name, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
             if name.split(".")[0] not in NOT_TELLING
         ),
+    )
+
+
+def _hints(text: str, starts: list[int], rows: list[re.Match[str]]) -> Iterator[Fact]:
+    """Families of each function of the listing; a fragment is read as one."""
+    bounds = [*(starts or [0])[:MAX_FOLLOWED], len(text)]
+    for start, end in pairwise(bounds):
+        names = [match[1] for match in rows if start <= match.start() < end]
+        if names:
+            yield from mix_families(_mix(names, text[start:end], text.count("\n", 0, start) + 1))
+
+
+def _mix(names: list[str], text: str, line: int) -> Mix:
+    def first(pattern: str) -> str:
+        return next((name for name in names if re.match(pattern, name)), "")
+
+    return Mix(
+        line,
+        mma=first(_MMA),
+        exponential=first(r"MUFU\.EX2"),
+        maximum=bool(first(r"FMNMX|HMNMX|VHMNMX")),
+        root=first(r"MUFU\.(?:RSQ|SQRT)"),
+        across=first(r"SHFL\.(?:BFLY|DOWN)|C?REDUX"),
+        upward=first(r"SHFL\.UP"),
+        barrier=bool(first(r"BAR\.")),
+        loop=_loops(text),
+        reciprocal=bool(first(r"MUFU\.RCP") and re.search(r"\b(?:FADD|FFMA)\b[.\w]* [^;\n]*, 1 ?;", text)),
+        hyperbolic=first(r"MUFU\.TANH"),
+        narrowing=first(r"F2FP\.[.\w]*E(?:4M3|5M2|2M1|2M3|3M2)|F2I[.\w]*\.[SU]8\b"),
+        counts_at_data=first(r"ATOMS\.POPC\.INC"),
+        adds_atomically=first(r"(?:RED|ATOMG?)\.[.\w]*ADD\.[.\w]*F(?:16|32|64)"),
+        stores=bool(first(r"STG\b")),
+    )
+
+
+def _loops(text: str) -> bool:
+    """A branch to an address or label that stands before it; the branch to itself after the end is none."""
+    labels = {match[1]: match.start() for match in re.finditer(r"^[ \t]*(\.L_\w+):", text, re.M)}
+    return any(
+        int(match[2], 16) < int(match[1], 16) if match[2] else labels.get(match[3], len(text)) < match.start() - 1
+        for match in _BACK.finditer(text)
     )

@@ -13,8 +13,11 @@ from retriever.kernels.facts import Fact, KernelFacts
 from retriever.kernels.families import read_families
 from retriever.kernels.missing import missing_techniques
 from retriever.kernels.patterns import Pattern, find_facts, first_of_each
+from retriever.kernels.triton_products import product_hint
 from retriever.kernels.triton_syntax import JitFunction, Term, call_name, entry_points, jit_functions
 
+_KERNEL_DECORATED = ("cutedsl", "cutile")
+"""Languages in which `@...kernel` marks what runs on the GPU."""
 SMALL_GRID_PROGRAMS = 32
 MAX_TILES = 24
 
@@ -28,6 +31,8 @@ _TECHNIQUES: tuple[Pattern, ...] = (
     ("autotuning", r"@\s*(?:triton\.)?autotune\b|\btriton\.autotune\s*\("),
     ("fast-math", r"\btl\.(?:math\.)?exp2\s*\(|\blibdevice\.(?:fast_\w+|exp2)\b|\bex2\.approx"),
     ("fast-math", r"\bfast(?:_?math)?\s*=\s*True|\bcute\.exp2\s*\("),
+    ("strength-reduction", r"\b1\.442[67]\d*|(?i:\b\w*log2_?e\b)"),
+    ("relaxed-fences", r"\bsem\s*=\s*[\"'](?:relaxed|acquire|release)[\"']|\bscope\s*=\s*[\"']cta[\"']"),
     ("cache-hints", r"\beviction_policy\s*=\s*[\"']\w+[\"']|\bcache_modifier\s*=\s*[\"']\.?\w+[\"']"),
     ("warp-specialization", r"\bwarp_specialize\s*=\s*(?!False)\w+|\bsetmaxregister_\w+|\bmake_warp_uniform\b"),
     ("tile-rasterization", r"\b(?:GROUP_(?:SIZE_)?M|group_size_m|swizzle2d)\b"),
@@ -65,7 +70,7 @@ _DTYPES: tuple[Pattern, ...] = (
     ("fp4", r"\b[Ff]loat4_e2m1\w*|\be2m1\b"),
     ("int8", r"\b(?:tl|torch)\.u?int8\b"),
 )
-_JIT_HEADER = re.compile(r"^[ \t]*@[\w.]*\b(?:jit|kernel|prim_func)\b[^\n]*\n(?:[ \t]*(?:@|#)[^\n]*\n)*[ \t]*def\s+(\w+)", re.M)
+_DECORATED_HEADER = r"^[ \t]*@[\w.]*\b(?:{})\b[^\n]*\n(?:[ \t]*(?:@|#)[^\n]*\n)*[ \t]*def\s+(\w+)"
 _TILE_NAME = re.compile(r"(?i)^(?:BLOCK|TILE|GROUP|NUM_|SPLIT|HEAD_DIM)\w*$|^B[MNK]$|^num_(?:warps|stages|ctas)$")
 
 
@@ -74,13 +79,16 @@ def read_python(text: str, source_name: str, language: str) -> KernelFacts:
     tree, note = _parse(text)
     code = _without_comments(text)
     functions = jit_functions(tree) if tree is not None else []
-    entries = [(function.name, function.line) for function in entry_points(functions)]
-    entries = entries or [(match[1], text.count("\n", 0, match.start(1)) + 1) for match in _JIT_HEADER.finditer(code)]
+    entries = _decorated(code, "kernel") if language in _KERNEL_DECORATED else []
+    entries = (
+        entries or [(function.name, function.line) for function in entry_points(functions)] or _decorated(code, "jit|kernel|prim_func")
+    )
     symptoms = [fact for function in functions for fact in _symptoms(function)]
     symptoms += _small_grids(tree, {name for name, _ in entries}) if tree is not None else []
     symptoms = sorted(dict.fromkeys(symptoms), key=lambda fact: (fact.line, fact.id, fact.why))
     hints = [hint for function in functions for hint in _family_hints(function)]
-    kernel_code = "\n".join(ast.unparse(function.node) for function in functions) or code
+    whole = language in _KERNEL_DECORATED or not functions
+    kernel_code = code if whole else "\n".join(ast.unparse(function.node) for function in functions)
     families = read_families(entries, source_name, kernel_code, hints)
     techniques = find_facts(code, _TECHNIQUES)
     techniques += [fact for function in functions for fact in _structural(function, families)]
@@ -102,6 +110,12 @@ def read_python(text: str, source_name: str, language: str) -> KernelFacts:
         tiles=_tiles(tree, code),
         notes=tuple(notes),
     )
+
+
+def _decorated(code: str, decorators: str) -> list[tuple[str, int]]:
+    """Names and lines of functions under one of the decorators; `cute.jit` also marks the host function that launches kernels."""
+    matches = re.finditer(_DECORATED_HEADER.format(decorators), code, re.M)
+    return [(match[1], code.count("\n", 0, match.start(1)) + 1) for match in matches]
 
 
 def _parse(text: str) -> tuple[ast.Module | None, str]:
@@ -230,6 +244,11 @@ def _family_hints(function: JitFunction) -> Iterator[Fact]:
     loads = [access for access in function.memory if access.kind == "load"]
     stores = [access for access in function.memory if access.kind == "store"]
     if "dot" in names:
+        return
+    if product := product_hint(function):
+        yield product
+        if product.id == "gemv":
+            yield Fact("reduction", function.line, "rows are summed")
         return
     if "trans" in names and loads and stores:
         yield Fact("transpose", function.line, "a tile is transposed between load and store")
