@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from retriever.cli import main
-from tests.corpora import REPOSITORY
+from tests.commands import said
 
 FLAGS = """  transpose(int, const double *, double *), 2022-Jun-08 22:38:26, Context 1, Stream 7
     Section: Command line profiler metrics
@@ -24,14 +23,6 @@ LAUNCH = """  sums(float *, int), 2022-Jun-08 22:38:26, Context 1, Stream 7
     Block Size                                                                      256
     Grid Size                                                                    16,384
 """
-
-
-def said(arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> str:
-    monkeypatch.setattr("sys.argv", ["warplore", "diagnose", *arguments, "--corpus", str(REPOSITORY)])
-    with pytest.raises(SystemExit) as stop:
-        main()
-    assert not stop.value.code
-    return capsys.readouterr().out
 
 
 def test_what_was_read_and_where_it_points_stand_beside_no_usable_data(

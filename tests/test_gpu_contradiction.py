@@ -9,7 +9,6 @@ import pytest
 
 from indexer.gpus import Gpu, load_gpus, resolve_gpu
 from indexer.vocabulary import load_vocabulary
-from retriever.cli import main
 from retriever.compare import compare
 from retriever.diagnosis import diagnose
 from retriever.inputs import find_gpu, gpu_note, maker_name, reading_gpu
@@ -20,6 +19,7 @@ from retriever.reports.weak_form import FORM
 from retriever.service import Warplore
 from retriever.situation import read_situation
 from retriever.typed_facts import Typed, with_typed
+from tests.commands import said
 from tests.corpora import REPOSITORY
 
 H200_REPORT = str(REPOSITORY / "tests" / "data" / "reports" / "raw_2025.csv")
@@ -38,14 +38,6 @@ def launch(device: str | None = "NVIDIA H200", capability: str | None = "9.0", *
 def note(profile: Profile, typed: str) -> str:
     """With the table's entry for the report's own GPU, as far as it has one."""
     return gpu_note(profile, gpu(typed), gpu(profile.device) if profile.device else None)
-
-
-def said(arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> str:
-    monkeypatch.setattr("sys.argv", ["warplore", "diagnose", *arguments, "--corpus", str(REPOSITORY)])
-    with pytest.raises(SystemExit) as stop:
-        main()
-    assert not stop.value.code
-    return capsys.readouterr().out
 
 
 def test_another_compute_capability_is_said_in_one_line_above_all_launches(
